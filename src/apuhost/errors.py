@@ -1,0 +1,7 @@
+"""The errors that the core raises; the command turns each into one line on stderr."""
+
+
+class ApuhostError(Exception):
+    """What is wrong, where, and what to do, in one line. Exit status 2 unless a subclass says so."""
+
+    exit_status = 2
