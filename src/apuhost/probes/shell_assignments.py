@@ -122,10 +122,20 @@ class _Reader:
                 self._connector(rest)
             case _:
                 self.position += 1
-                if rest[0] == ";" or self.words or not self.expecting:
-                    self._end_list()
+                self._separate(rest[0])
+
+    def _separate(self, character: str) -> None:
+        if character == ";" and "case" not in self.open:  # there `;;` may follow anything
+            self._require_command()
+        if self.words or not self.expecting:
+            self._end_list()
+
+    def _require_command(self) -> None:
+        if not self.words and not self.closed:
+            raise OnlyAShellError("a list without a command before its end")
 
     def _connector(self, rest: str) -> None:
+        self._require_command()
         self._end_command()
         self.connected = self.expecting = True
         self.position += 2 if rest in ("&&", "||") else 1
@@ -169,7 +179,8 @@ class _Reader:
                 self.words.append(word)
 
     def _separator(self, text: str) -> None:
-        self.connected |= text == "!"
+        if text == "!":
+            self.connected = self.expecting = True
         if text != "!" and not self.open:
             raise OnlyAShellError(f"a {text} without its beginning")
 

@@ -15,6 +15,7 @@ _REFERENCE = re.compile(r"\$(?:([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]
 _SPECIAL = re.compile(r"\$[0-9@*#?$!-]")
 _SPLIT_REFERENCE = re.compile(r"\$(?:[A-Za-z_][A-Za-z0-9_]*)?\\\n")
 _ASSIGNING = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*:?=|\$\(\([^)]*=")
+_BRACED = re.compile(r"\$\{#?(?:[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!-])(?=[}:#%+?-])")
 _DEEPEST = 20  # nested substitutions; real files have one or two
 
 
@@ -198,7 +199,10 @@ def _substitution_end(text: str, position: int, depth: int) -> int:
 
 def _braces_end(text: str, position: int, depth: int) -> int:
     """Return the end of `${...}` that is more than a name; a quote in it is not read here."""
-    position += 2
+    parameter = _BRACED.match(text, position)
+    if parameter is None:
+        raise OnlyAShellError("a ${...} that sh does not know")
+    position = parameter.end()
     while position < len(text) and text[position] != "}":
         if text[position] in "'\"":
             raise OnlyAShellError("a quote inside ${...}")
