@@ -238,3 +238,8 @@ def test_deep_nesting_is_refused_not_followed() -> None:
     for opener in ("$(", '"$(', "${x:-", "$(("):
         with pytest.raises(Undetermined):
             grub.without(f"{D}={opener * 5000}", {"t"})
+
+
+def test_a_value_that_doubles_itself_is_given_up() -> None:
+    text = f"{D}=a\n" + f"{D}=${D}${D}\n" * 60
+    assert grub.defaults(text).undetermined

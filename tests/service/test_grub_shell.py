@@ -11,6 +11,7 @@ from apuhost.probes.files import TextFile, parse_files
 pytestmark = pytest.mark.service
 
 D = "GRUB_CMDLINE_LINUX_DEFAULT"
+HIDDEN = 'A="t=1'  # a parameter in another variable, which an edit leaves
 CORPUS = [
     'D="quiet t=1 splash"\n',
     "D='quiet t=1'",
@@ -71,14 +72,12 @@ def test_the_reader_and_sh_agree(text: str, tmp_path: Path) -> None:
     assert (found.linux, found.linux_default) == _by_shell([_save(tmp_path, text)])
 
 
-@pytest.mark.parametrize("text", CORPUS)
+@pytest.mark.parametrize("text", [text for text in CORPUS if HIDDEN not in text])
 def test_sh_reads_the_edited_file_as_the_old_value_less_the_parameter(
     text: str, tmp_path: Path
 ) -> None:
     text = text.replace("D", D).replace("$" + D, "$UNSET").replace("${" + D, "${UNSET")
     old = _by_shell([_save(tmp_path, text)])
-    if 'A="t=1' in text:
-        pytest.skip("the parameter hides in another variable")
     new = _by_shell([_save(tmp_path, grub.without(text, {"t"}))])
     assert [cmdline.read(line) for line in new] == [
         cmdline.read(cmdline.without(line, {"t"})) for line in old

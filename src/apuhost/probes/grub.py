@@ -24,10 +24,11 @@ _SET_ELSEWHERE = frozenset(
     | {"exec_prefix", "grub_cfg", "grub_mkconfig_dir", "host_os", "pkgdatadir", "prefix", "sbindir"}
     | {"self", "sysconfdir"}
 )
+_LONGEST = 65536  # characters; x86 takes 2048, and a file that doubles a value must not fill memory
 _EXPANSION = "\0"  # stands for one expansion in a value; no file that is read here holds a NUL
 
 
-class Undetermined(ParseError):  # noqa: N818 - names a state of the file
+class Undetermined(ParseError):
     """Only a shell could tell what the file gives, so it is not edited."""
 
 
@@ -144,12 +145,14 @@ def _assigned(assignment: Assignment, variables: Mapping[str, _Value], path: str
         known = variables.get(assignment.name, _Value(""))
         return _Value(known.text, known.doubts | {path})
     parts = [_expanded(piece.reference, variables, path) for piece in assignment.value]
-    text = "".join(
+    texts = [
         piece.text if piece.literal else part.text
         for piece, part in zip(assignment.value, parts, strict=True)
-    )
-    opaque = {path for piece in assignment.value if piece.opaque}
-    return _Value(text, frozenset(opaque).union(*(part.doubts for part in parts)))
+    ]
+    doubts = {path for piece in assignment.value if piece.opaque}
+    if sum(map(len, texts)) > _LONGEST:
+        return _Value("", frozenset(doubts | {path}))
+    return _Value("".join(texts), frozenset(doubts).union(*(part.doubts for part in parts)))
 
 
 def _expanded(name: str | None, variables: Mapping[str, _Value], path: str) -> _Value:
