@@ -1,0 +1,229 @@
+"""The rehearsal machine's life: made, started, reached, stopped, thrown away."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from apuhost.rehearsal import hypervisor, keys, monitor, process, qemu, ssh, state
+from apuhost.rehearsal.image import BaseImage
+from apuhost.rehearsal.locks import exclusive
+from apuhost.rehearsal.process import Heartbeat, RehearsalError
+from apuhost.rehearsal.state import Machine
+
+_PORT_TRIES = 5
+_READY_SECONDS = 240.0
+_POWER_OFF_SECONDS = 90.0
+_START_SECONDS = 30.0
+
+
+def create(directory: Path, base: BaseImage) -> Machine:
+    """Make a machine on the base image: its disk, its keys, its record. It does not run yet.
+
+    Raises:
+        RehearsalError: there is one already, or a part of it could not be made.
+    """
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    machine = Machine(directory, _free_port(), state.USER, base.directory)
+    with exclusive(machine.lock):
+        if state.exists(directory):
+            raise RehearsalError(f"{directory} has a machine: run apuhost rehearse down first")
+        if _unfamiliar(machine):
+            raise RehearsalError(f"{directory}: not a rehearsal's folder, it holds other files")
+        _remove_files(machine)
+        directory.chmod(0o700)
+        _overlay(base.disk, machine.disk)
+        _overlay(base.firmware_variables, machine.firmware_variables)
+        keys.make(machine)
+        keys.pin(machine)
+        state.save(machine)
+    return machine
+
+
+def start(machine: Machine) -> Machine:
+    """Start it, or leave it running; give the record, whose port may be another one now.
+
+    Raises:
+        RehearsalError: QEMU did not start.
+    """
+    accelerator = qemu.accelerator(machine.base / "vmlinuz")
+    with exclusive(machine.lock):
+        machine = state.load(machine.directory)
+        if running(machine):
+            return machine
+        for _ in range(_PORT_TRIES):
+            if not _is_free(machine.port):
+                machine = replace(machine, port=_free_port())
+            keys.pin(machine)
+            state.save(machine)
+            trouble = _launch(machine, accelerator)
+            if not trouble:
+                return machine
+            if _is_free(machine.port):  # then the port was not what it failed for
+                break
+    raise RehearsalError(f"the rehearsal machine did not start: {trouble}")
+
+
+def running(machine: Machine) -> bool:
+    """Whether its QEMU runs."""
+    return hypervisor.pid(machine) is not None
+
+
+def wait_for_ssh(
+    machine: Machine, seconds: float = _READY_SECONDS, heartbeat: Heartbeat = process.silent
+) -> None:
+    """Wait until one can log in and the host key is the pinned one.
+
+    Raises:
+        RehearsalError: QEMU ended, or the time was over; its `log` is the console.
+    """
+    end = time.monotonic() + seconds
+    problem = "no answer"
+    while time.monotonic() < end:
+        if not running(machine):
+            raise RehearsalError(
+                f"the rehearsal machine ended while it booted: see {machine.console}",
+                machine.console,
+            )
+        if ssh.answers(machine):
+            login = ssh.run(machine, ["true"])
+            if login.returncode == 0:
+                return
+            problem = login.stderr.strip()[-300:] or f"status {login.returncode}"
+        heartbeat(_last_words(machine))
+        time.sleep(0.5)
+    raise RehearsalError(
+        f"no login on the rehearsal machine after {seconds:.0f} s ({problem}):"
+        f" see {machine.console}",
+        machine.console,
+    )
+
+
+def stop(machine: Machine, seconds: float = _POWER_OFF_SECONDS) -> None:
+    """Press the power button and wait for the guest; QEMU is ended if the guest does not react."""
+    with exclusive(machine.lock):
+        if not running(machine):
+            return
+        monitor.execute(machine.monitor, "system_powerdown")
+        if not hypervisor.wait_for_end(machine, seconds):
+            hypervisor.end(machine)
+
+
+def kill(machine: Machine) -> None:
+    """A power cut: SIGKILL to QEMU. What the guest had not flushed is lost."""
+    hypervisor.kill(machine)
+
+
+def destroy(directory: Path) -> None:
+    """End the machine of that folder, if any, and remove its files: all that `create` made."""
+    if not directory.is_dir():
+        return
+    machine = Machine(directory, 1, state.USER, directory)
+    with exclusive(machine.lock):
+        hypervisor.kill(machine)
+        _remove_files(machine)
+        machine.lock.unlink()
+    if not any(directory.iterdir()):  # the user's own files there, if any, stay
+        directory.rmdir()
+
+
+def snapshot(machine: Machine, name: str) -> None:
+    """Keep the running machine's whole state, memory included, under a name.
+
+    Raises:
+        RehearsalError: it does not run, or QEMU refused.
+        ValueError: the name is not a plain word.
+    """
+    _monitor_line(machine, qemu.snapshot_command("savevm", name))
+
+
+def restore(machine: Machine, name: str) -> None:
+    """Go back to a snapshot and set the guest's clock; open ssh connections to it are dead then.
+
+    Raises:
+        RehearsalError: it does not run, there is no such snapshot, or it cannot be logged in.
+        ValueError: the name is not a plain word.
+    """
+    _monitor_line(machine, qemu.snapshot_command("loadvm", name))
+    wait_for_ssh(machine)
+    clock = ssh.run(machine, ["sudo", "date", "--set", f"@{time.time():.0f}"])
+    if clock.returncode:
+        raise RehearsalError(f"the guest's clock could not be set: {clock.stderr.strip()}")
+
+
+def _monitor_line(machine: Machine, line: str) -> None:
+    answer = monitor.type_line(machine.monitor, line)
+    if answer:
+        raise RehearsalError(f"QEMU: {line}: {answer}")
+
+
+def _launch(machine: Machine, accelerator: tuple[str, ...]) -> str:
+    """What QEMU complained about; nothing when it runs."""
+    machine.console.unlink(missing_ok=True)
+    try:
+        started = subprocess.run(
+            qemu.start_command(machine, accelerator), cwd=machine.directory,
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
+            timeout=_START_SECONDS, check=False,
+        )  # fmt: skip
+    except OSError as error:
+        return f"{qemu.PROGRAM}: {error.strerror}"
+    except subprocess.TimeoutExpired:
+        return f"{qemu.PROGRAM}: nothing for {_START_SECONDS:.0f} s"
+    if started.returncode == 0:
+        return ""
+    return started.stderr.strip() or f"{qemu.PROGRAM} ended with status {started.returncode}"
+
+
+def _overlay(base: Path, target: Path) -> None:
+    made = subprocess.run(
+        ["qemu-img", "create", "-q", "-f", "qcow2", "-F", "qcow2", "-b", str(base), str(target)],
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False,
+    )  # fmt: skip
+    if made.returncode:
+        raise RehearsalError(f"{target}: qemu-img: {made.stderr.strip()}")
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+        return True
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _last_words(machine: Machine) -> str:
+    lines = process.tail(machine.console, 1)
+    return lines[0] if lines else "firmware"
+
+
+def _files(machine: Machine) -> list[Path]:
+    host_key = machine.directory / keys.HOST_KEY
+    return [
+        machine.disk, machine.firmware_variables, machine.credentials, machine.known_hosts,
+        machine.ssh_config, machine.console, machine.monitor, machine.pid_file,
+        machine.key, machine.key.with_suffix(".pub"), host_key, host_key.with_suffix(".pub"),
+    ]  # fmt: skip
+
+
+def _unfamiliar(machine: Machine) -> bool:
+    """Whether the folder holds what no rehearsal wrote (it was named by mistake, perhaps)."""
+    ours = {machine.lock, *_files(machine)}
+    return any(path not in ours for path in machine.directory.iterdir())
+
+
+def _remove_files(machine: Machine) -> None:
+    state.remove(machine.directory)
+    for path in _files(machine):
+        path.unlink(missing_ok=True)

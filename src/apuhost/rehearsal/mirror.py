@@ -1,0 +1,71 @@
+"""The Debian mirror that this machine itself installs from, read from its apt sources."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from apuhost.errors import ApuhostError
+
+APT_FOLDER = Path("/etc/apt")
+_DEBIAN_SUITES = frozenset(
+    ("oldoldstable", "oldstable", "stable", "testing", "unstable",
+     "buster", "bullseye", "bookworm", "trixie", "forky", "sid")
+)  # fmt: skip
+_ONE_LINE = re.compile(r"^deb\s+(?:\[[^]]*\]\s+)?(\S+)\s+(\S+)\s+(.+)$")
+
+
+class NoMirrorError(ApuhostError):
+    """This machine's apt sources name no Debian mirror."""
+
+
+def debian_mirror(folder: Path = APT_FOLDER) -> str:
+    """The URI of the first Debian archive in the apt sources under `folder`.
+
+    Raises:
+        NoMirrorError: there is none (this machine runs another distribution).
+    """
+    files = [folder / "sources.list", *sorted((folder / "sources.list.d").glob("*"))]
+    for path in files:
+        if path.suffix in {".list", ".sources"} and path.is_file():
+            text = path.read_text(encoding="utf-8", errors="replace")
+            for uri in uris(text, deb822=path.suffix == ".sources"):
+                return uri
+    raise NoMirrorError(
+        f"{folder}: no Debian mirror in this machine's apt sources: add a Debian source"
+        " (main) under sources.list.d, signed by Debian's keyring"
+    )
+
+
+def uris(text: str, *, deb822: bool) -> list[str]:
+    """Mirrors of Debian's main archive in one file, in sources.list(5)'s newer or older form."""
+    entries = _stanzas(text) if deb822 else _lines(text)
+    return [uri.rstrip("/") for uri, suite, components in entries
+            if suite in _DEBIAN_SUITES and "main" in components]  # fmt: skip
+
+
+_Entry = tuple[str, str, list[str]]
+
+
+def _lines(text: str) -> Iterable[_Entry]:
+    for line in text.splitlines():
+        match = _ONE_LINE.match(line.split("#", 1)[0].strip())
+        if match:
+            yield match[1], match[2], match[3].split()
+
+
+def _stanzas(text: str) -> Iterable[_Entry]:
+    uncommented = "\n".join(line for line in text.splitlines() if not line.startswith("#"))
+    for stanza in re.split(r"\n\s*\n", uncommented):
+        unfolded = re.sub(r"\n[ \t]+", " ", stanza)
+        fields = {
+            name.strip().lower(): value.split()
+            for name, colon, value in (line.partition(":") for line in unfolded.splitlines())
+            if colon
+        }
+        if "deb" not in fields.get("types", []) or fields.get("enabled") == ["no"]:
+            continue
+        for uri in fields.get("uris", []):
+            for suite in fields.get("suites", []):
+                yield uri, suite, fields.get("components", [])

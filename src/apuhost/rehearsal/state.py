@@ -1,0 +1,170 @@
+"""Where the rehearsal's files live, and the record that finds the machine again.
+
+Light on purpose (standard library only): the rehearsal's inventory imports it on every run.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from apuhost.errors import ApuhostError
+
+USER = "operator"
+HOST_NAME = "rehearsal"
+_RECORD = "machine.json"
+
+
+class NoMachineError(ApuhostError):
+    """There is no rehearsal machine, or its record cannot be read."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """One rehearsal machine, as its record says it. Whether it runs is `machine.running`'s answer.
+
+    Attributes:
+        directory: the machine's own files; thrown away with it.
+        port: TCP port on 127.0.0.1 that leads to the guest's sshd.
+        user: who logs in; has sudo without a password.
+        base: folder of the base image that the machine's disk stands on.
+    """
+
+    directory: Path
+    port: int
+    user: str
+    base: Path
+
+    @property
+    def key(self) -> Path:
+        """The private key that logs in (OpenSSH format, 0600)."""
+        return self.directory / "id_ed25519"
+
+    @property
+    def known_hosts(self) -> Path:
+        """The guest's host key, pinned before the first contact."""
+        return self.directory / "known_hosts"
+
+    @property
+    def ssh_config(self) -> Path:
+        """For `ssh -F FILE rehearsal`: all of the above in one file."""
+        return self.directory / "ssh_config"
+
+    @property
+    def console(self) -> Path:
+        """What the guest wrote to its serial port in this run of QEMU."""
+        return self.directory / "console.log"
+
+    @property
+    def disk(self) -> Path:
+        """The guest's disk: a qcow2 overlay on the base image."""
+        return self.directory / "disk.qcow2"
+
+    @property
+    def firmware_variables(self) -> Path:
+        """The guest's UEFI variables; qcow2, so that snapshots can be taken."""
+        return self.directory / "uefi-variables.qcow2"
+
+    @property
+    def credentials(self) -> Path:
+        """The keys as the guest's systemd takes them (0600)."""
+        return self.directory / "credentials"
+
+    @property
+    def monitor(self) -> Path:
+        """QEMU's QMP socket."""
+        return self.directory / "qmp.sock"
+
+    @property
+    def pid_file(self) -> Path:
+        """Written by QEMU itself."""
+        return self.directory / "qemu.pid"
+
+    @property
+    def lock(self) -> Path:
+        """Held while the machine is made, started or stopped."""
+        return self.directory / "lock"
+
+
+def state_directory() -> Path:
+    """The machine's folder: $APUHOST_REHEARSAL_STATE, else under the user's state directory."""
+    chosen = os.environ.get("APUHOST_REHEARSAL_STATE")
+    if chosen:
+        return Path(chosen).absolute()
+    return _user_directory("XDG_STATE_HOME", ".local/state") / "apuhost" / "rehearsal"
+
+
+def cache_directory() -> Path:
+    """Where base images are kept: apuhost's folder under the user's cache directory."""
+    return _user_directory("XDG_CACHE_HOME", ".cache") / "apuhost"
+
+
+def _user_directory(variable: str, default: str) -> Path:
+    """As the XDG base directory specification says: a relative value is ignored."""
+    chosen = Path(os.environ.get(variable, ""))
+    return chosen if chosen.is_absolute() else Path.home() / default
+
+
+def exists(directory: Path) -> bool:
+    """Whether a machine's record is there; it is written last, so a half-made machine has none."""
+    return (directory / _RECORD).exists()
+
+
+def save(machine: Machine) -> None:
+    """Write the record: complete under a temporary name (0600), then renamed."""
+    path = machine.directory / _RECORD
+    fields = {name: str(value) if isinstance(value, Path) else value
+              for name, value in asdict(machine).items()}  # fmt: skip
+    write_private(path, json.dumps(fields, indent=2) + "\n")
+
+
+def load(directory: Path) -> Machine:
+    """The machine of that directory.
+
+    Raises:
+        NoMachineError: there is none, or its record is damaged.
+    """
+    path = directory / _RECORD
+    try:
+        return parse(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise NoMachineError("no rehearsal machine: run apuhost rehearse up") from error
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise NoMachineError(
+            f"no rehearsal machine: {path} is damaged ({error!r}):"
+            " run apuhost rehearse down, then apuhost rehearse up"
+        ) from error
+
+
+def parse(text: str) -> Machine:
+    """The record as saved.
+
+    Raises:
+        ValueError, KeyError, TypeError: it is not such a record.
+    """
+    fields = json.loads(text)
+    port = fields["port"]
+    if not isinstance(port, int) or not 0 < port < 2**16:
+        raise ValueError(f"port {port!r}")
+    if not fields["user"] or not Path(fields["directory"]).is_absolute():
+        raise ValueError("user or directory")
+    return Machine(Path(fields["directory"]), port, str(fields["user"]), Path(fields["base"]))
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write a file that only its owner can read, whole or not at all."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    beside.unlink(missing_ok=True)
+    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
+        stream.write(text)
+        stream.flush()
+        os.fsync(stream.fileno())
+    beside.replace(path)
+
+
+def remove(machine_directory: Path) -> None:
+    """Remove the record, so that nobody finds the machine while its files go."""
+    (machine_directory / _RECORD).unlink(missing_ok=True)
