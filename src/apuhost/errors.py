@@ -2,6 +2,9 @@
 
 
 class ApuhostError(Exception):
-    """What is wrong, where, and what to do, in one line. Exit status 2 unless a subclass says so."""
+    """What is wrong, where, and what to do, in one line.
+
+    The exit status is 2 unless a subclass says otherwise.
+    """
 
     exit_status = 2

@@ -1,0 +1,29 @@
+# The commands of the README. Each installs what it needs first; nothing is downloaded twice.
+PYTHON ?= python3
+BIN ?= /usr/local/bin
+
+.PHONY: install rehearse test test-offline lock
+install: .venv/installed
+
+.venv/installed: requirements.lock pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit("apuhost needs Python 3.11 or newer") if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv .venv
+	.venv/bin/pip install --quiet --require-hashes --no-deps -r requirements.lock
+	.venv/bin/pip install --quiet --no-deps --no-build-isolation --editable .
+	@if [ -w "$(BIN)" ]; then ln -sfn "$(CURDIR)/.venv/bin/apuhost" "$(BIN)/apuhost"; \
+	else echo "to have apuhost on the PATH: sudo ln -s $(CURDIR)/.venv/bin/apuhost $(BIN)/"; fi
+	@touch $@
+
+rehearse: install
+	.venv/bin/apuhost rehearse
+
+test: install
+	.venv/bin/pytest
+
+test-offline: install
+	.venv/bin/pytest tests/offline
+
+# Needs uv on the PATH; only for who changes the dependencies.
+lock:
+	uv pip compile --all-extras --generate-hashes --no-emit-index-url --no-header \
+	  --python-version 3.11 --output-file requirements.lock pyproject.toml

@@ -1,0 +1,74 @@
+"""Checks: is it true on the host? `pytest checks --inventory inventories/minipc.py`.
+
+All hosts are read at once, in one round trip each, before the first check runs. Every check then
+asks for one verdict of one host, so that it has a name, a message and an exit status.
+"""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from apuhost import evidence, host_facts, inventory, report
+from apuhost.errors import ApuhostError
+from apuhost.verdicts import Status
+from apuhost.verdicts.host import HostReport
+from apuhost.verdicts.host import report as judge
+
+REPORTS = pytest.StashKey[tuple[HostReport, ...]]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("apuhost")
+    group.addoption("--inventory", type=Path, help="the hosts to ask")
+    group.addoption("--limit", action="append", default=[], help="only this host or group")
+    group.addoption("--from", dest="saved", type=Path, help="judge facts saved in this folder")
+    group.addoption("--verdicts", type=Path, help="write every verdict to this file, as JSON")
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    config = session.config
+    try:
+        reports = _reports(config)
+    except ApuhostError as error:
+        raise pytest.UsageError(str(error)) from error
+    config.stash[REPORTS] = reports
+    if config.option.verdicts:
+        config.option.verdicts.write_text(json.dumps(report.as_json(reports)))
+
+
+def _reports(config: pytest.Config) -> tuple[HostReport, ...]:
+    if config.option.saved:
+        saved = evidence.load(config.option.saved)
+        return tuple(judge(name, settings, facts) for name, (settings, facts) in saved.items())
+    if not config.option.inventory:
+        raise inventory.InventoryError("which hosts? --inventory FILE, or --from DIR")
+    hosts = inventory.load(config.option.inventory, config.option.limit)
+    settings = inventory.settings(config.option.inventory, hosts)
+    facts = host_facts.gather(hosts)
+    return tuple(judge(host.name, settings[host.name], facts[host.name]) for host in hosts)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    reports = metafunc.config.stash.get(REPORTS, ())
+    metafunc.parametrize("host_report", reports, ids=lambda found: found.host)
+
+
+@pytest.fixture
+def holds(host_report: HostReport) -> Callable[[str], None]:
+    """Ask for one verdict: it passes, or the check fails (or skips) with what it says."""
+
+    def ask(verdict_id: str) -> None:
+        if host_report.unreachable:
+            pytest.fail(f"not reached: {host_report.unreachable}", pytrace=False)
+        found = next((v for v in host_report.verdicts if v.id == verdict_id), None)
+        if found is None:
+            pytest.fail(f"{verdict_id} could not be judged", pytrace=False)
+        lines = "\n".join(report.verdict_lines(found, host_report.host, "INVENTORY"))
+        if found.status is Status.SKIP:
+            pytest.skip(found.reason)
+        if found.status is not Status.PASS:
+            pytest.fail(lines, pytrace=False)
+
+    return ask

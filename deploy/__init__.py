@@ -1,0 +1,1 @@
+"""How the desired state gets onto a host: pyinfra. deploy/all.py is what pyinfra executes."""

@@ -1,0 +1,68 @@
+"""What a deploy knows of the host it runs on: its settings and its facts, read when needed."""
+
+import base64
+import secrets
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from pyinfra import host, state
+from pyinfra.api import FactBase
+from pyinfra.api.command import QuoteString, StringCommand
+
+from apuhost import derived, settings
+from apuhost.errors import ApuhostError
+from apuhost.host_facts import HostFacts, script, unframe
+
+
+class RootOutput(FactBase[str]):
+    """Exact standard output of a script: base64 on the way, since pyinfra splits into lines."""
+
+    def command(self, script: str) -> StringCommand:
+        """The script under sh; its own exit status is not looked at."""
+        return StringCommand("sh", "-c", QuoteString(f"{{ {script}\n}} | base64 -w0"))
+
+    def process(self, output: list[str]) -> str:
+        """The bytes as text that encodes back to the same bytes."""
+        raw = base64.b64decode("".join(output))
+        return raw.decode("utf-8", errors="surrogateescape")
+
+
+class Known(NamedTuple):
+    """Everything that decides what is done on a host."""
+
+    settings: settings.Settings
+    derived: derived.Derived
+    facts: HostFacts
+
+
+# One round trip serves all operations that find nothing to do: what was read stays true until an
+# operation of this run changes the host. Planning and executing are minutes apart: two keys.
+_known: dict[tuple[str, bool], Known] = {}
+
+
+def known() -> Known:
+    """Settings, Derived and facts of the current host.
+
+    Raises:
+        ApuhostError: settings that cannot be right, or facts that cannot be read.
+    """
+    key = (host.name, state.is_executing)
+    if key not in _known:
+        _known[key] = _read()
+    return _known[key]
+
+
+def forget() -> None:
+    """This run is about to change the current host: the next question is asked anew."""
+    _known.pop((host.name, state.is_executing), None)
+
+
+def _read() -> Known:
+    resolved, problems = settings.resolve(host.name, dict(host.data.dict()))  # type: ignore[no-untyped-call]
+    if resolved is None:
+        raise ApuhostError("; ".join(problem.sentence for problem in problems))
+    mark = f"==apuhost-{secrets.token_hex(8)}=="
+    text = host.get_fact(RootOutput, script=script(mark)) or ""
+    gathered = datetime.now(UTC).isoformat(timespec="seconds")
+    facts = HostFacts(host.name, gathered, unframe(mark, text))
+    return Known(resolved, derived.derive(resolved, facts), facts)

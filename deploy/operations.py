@@ -1,0 +1,123 @@
+"""The operations that every role shares. Each asks the host itself and yields only what is due.
+
+Nothing raises here: one host's exception would end the run for all hosts (pyinfra 3.10), so a
+host fails by a command that says why.
+"""
+
+import base64
+from collections.abc import Callable, Generator, Iterable
+from hashlib import sha256
+
+from pyinfra import config, host, logger
+from pyinfra.api import StringCommand, operation
+from pyinfra.api.command import PyinfraCommand, QuoteString
+
+from apuhost.changes import BACKUP, FileChange
+from apuhost.derived import Derived
+from apuhost.errors import ApuhostError
+from apuhost.host_facts import HostFacts
+from apuhost.report import diff
+from apuhost.verdicts.refusals import refusals
+from deploy.facts import Known, forget, known
+
+Commands = Generator[PyinfraCommand, None, None]
+
+# Two runs at once on one host: each command of theirs waits for the other's.
+LOCK = """exec 9>/run/lock/apuhost.lock
+flock -w 300 9 || { echo "another apuhost run is at work on this host" >&2; exit 1; }"""
+
+# $1 target, $2 sha256 of what it held when the change was worked out ("-": no file),
+# $3 a command that checks the new file ("true": nothing to check), $4 "keep" for the first state.
+INSTALL = f"""set -e
+{LOCK}
+target=$(readlink -m -- "$1") new=$target.apuhost-new folder=$(dirname -- "$target")
+now=-; [ ! -e "$target" ] || now=$(sha256sum <"$target" | cut -d' ' -f1)
+if [ "$now" != "$2" ]; then
+  echo "$1 was changed by someone else meanwhile: run again" >&2; exit 1
+fi
+mkdir -p -- "$folder"
+base64 -d >"$new"
+chmod 0644 "$new"
+if [ -e "$target" ]; then
+  chown --reference="$target" "$new"; chmod --reference="$target" "$new"
+fi
+$3 "$new" || {{ rm -f "$new"; exit 1; }}
+if [ "$4" = keep ]; then
+  kept=$target{BACKUP} number=1
+  while [ -e "$kept" ]; do number=$((number + 1)); kept=$target{BACKUP}.$number; done
+  cp -p -- "$target" "$kept"; sync "$kept"
+fi
+sync "$new"
+mv -T -- "$new" "$target"
+sync "$folder"
+"""
+
+
+def root_script(text: str, *arguments: str, stdin: str = "") -> StringCommand:
+    """A shell script with its arguments, each quoted; `stdin` never shows in a process list."""
+    quoted = (QuoteString(argument) for argument in arguments)
+    return StringCommand("sh", "-c", QuoteString(text), "apuhost", *quoted, _stdin=stdin)
+
+
+def fails(sentence: str) -> StringCommand:
+    """A command that fails on the host with this sentence, and so ends its run alone."""
+    return root_script('printf "%s\\n" "$1" >&2; exit 1', sentence)
+
+
+def asks_host(body: Callable[..., Commands]) -> Callable[..., Commands]:
+    """Give an operation's body what is known of the host; a host that cannot tell fails."""
+
+    # Not functools.wraps: pyinfra binds the caller's arguments to the signature it would show.
+    def asked(*arguments: object, **keywords: object) -> Commands:
+        try:
+            for command in body(known(), *arguments, **keywords):
+                forget()
+                yield command
+        except ApuhostError as error:
+            yield fails(str(error))
+
+    asked.__name__ = body.__name__
+    return asked
+
+
+@operation()
+@asks_host
+def admit(host_is: Known) -> Commands:
+    """Fail a host that must not be touched, before any other operation reaches it."""
+    refused = refusals(host_is.settings, host_is.derived, host_is.facts)
+    if refused:
+        yield fails(f"refused: {'; '.join(refused)}; nothing was touched")
+    host.noop("may be provisioned")
+
+
+@operation()
+@asks_host
+def write_files(
+    host_is: Known,
+    changes: Callable[[Derived, HostFacts], Iterable[FileChange]],
+    check: str = "true",
+) -> Commands:
+    """Write every file that `changes` finds due: whole or not at all, the first state kept.
+
+    + changes: what to write, worked out from the host's facts
+    + check: a command that is given the new file and fails if it must not be activated
+    """
+    due = tuple(changes(host_is.derived, host_is.facts))
+    if not due:
+        host.noop("files are as they should be")
+    for change in due:
+        yield _install(change, check)
+
+
+def _install(change: FileChange, check: str) -> StringCommand:
+    if config.DIFF:
+        for line in diff(change):
+            logger.info("    %s", line)
+    before = "-" if change.before is None else sha256(_bytes(change.before)).hexdigest()
+    keep = "keep" if change.before is not None and change.operators else "replace"
+    content = base64.b64encode(_bytes(change.after)).decode()
+    return root_script(INSTALL, change.path, before, check, keep, stdin=content)
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", errors="surrogateescape")

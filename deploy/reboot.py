@@ -1,0 +1,96 @@
+"""The one reboot step of a deploy: asked for by state, proved by a new boot id."""
+
+import logging
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+from paramiko import SSHException
+from pyinfra import host, logger
+from pyinfra.api import FunctionCommand, StringCommand, operation
+from pyinfra.api.host import Host
+from pyinfra.api.state import State
+
+from apuhost.changes import reboot as changes
+from apuhost.changes.kernel import GRUB_CFG
+from apuhost.probes.boot import REBOOTED_FOR
+from deploy.facts import Known
+from deploy.operations import Commands, asks_host, root_script
+
+BOOT_ID = "/proc/sys/kernel/random/boot_id"
+TIMEOUT_S = 600
+INTERVAL_S = 2
+SAID_EVERY_S = 15
+
+# $1 boot id: another run may have rebooted the host since it was read. The boot menu is checked
+# once more, and dpkg is not cut off in the middle (its lock is an fcntl lock, see probes/boot.py).
+REBOOT = f"""
+[ "$(cat /proc/sys/kernel/random/boot_id)" = "$1" ] || exit 0
+grub-script-check {GRUB_CFG} || {{ echo "{GRUB_CFG} is broken: not rebooting" >&2; exit 1; }}
+inode=$(stat -c %i /var/lib/dpkg/lock-frontend 2>/dev/null || echo none)
+if grep -q ":$inode " /proc/locks; then
+  echo "another apt or dpkg is at work: not rebooting; run again when it is done" >&2; exit 1
+fi
+sync
+nohup sh -c 'sleep 1; systemctl reboot' >/dev/null 2>&1 </dev/null &
+"""
+
+# Removed by the next boot itself: what this boot was made for.
+REMEMBER = f"mkdir -p {REBOOTED_FOR.rpartition('/')[0]} && printf '%s\\n' \"$@\" >{REBOOTED_FOR}"
+
+
+@operation(is_idempotent=False)
+@asks_host
+def reboot(host_is: Known) -> Commands:
+    """Reboot when the host's state asks for it, and wait for another boot id."""
+    why = changes.reasons(host_is.derived, host_is.facts)
+    if not why:
+        host.noop("this boot has everything")
+    elif host.name == "@local":
+        host.noop("reboot now, then: apuhost verify")
+        logger.warning("%sreboot now, then: apuhost verify", host.print_prefix)
+    else:
+        boot_id = host_is.facts.boot.boot_id
+        yield root_script(REBOOT, boot_id)
+        yield FunctionCommand(_until_back(boot_id), (), {})
+        yield root_script(REMEMBER, *why)
+
+
+def _until_back(boot_id: str) -> Callable[[State, Host], bool]:
+    """Reconnect until the boot id is another one."""
+
+    def wait(state: State, host: Host) -> bool:  # noqa: ARG001  (pyinfra passes both by name)
+        logging.getLogger("paramiko").setLevel(logging.CRITICAL)  # a traceback per refused try
+        started = time.monotonic()
+        said = 0.0
+        while (waited := time.monotonic() - started) < TIMEOUT_S:
+            time.sleep(INTERVAL_S)
+            if _boot_id(host) not in (None, boot_id):
+                logger.info("%sback after %d s", host.print_prefix, time.monotonic() - started)
+                return True
+            if waited - said > SAID_EVERY_S:
+                said = waited
+                logger.info("%srebooting, %d s", host.print_prefix, waited)
+        logger.error("%s%s", host.print_prefix, _did_not_come_back())
+        return False
+
+    return wait
+
+
+def _boot_id(host: Host) -> str | None:
+    """The boot id over a new connection; None while the host does not answer."""
+    # Not a fact: a fact that fails would take the host out of the run.
+    with suppress(OSError, EOFError, SSHException):
+        host.disconnect()
+        host.connect(show_errors=False)
+        if host.connected:
+            done, output = host.run_shell_command(StringCommand("cat", BOOT_ID))
+            return output.stdout.strip() if done else None
+    return None
+
+
+def _did_not_come_back() -> str:
+    return (
+        f"did not come back within {TIMEOUT_S // 60} min: look at its console; in GRUB's menu "
+        "press c and type `configfile /boot/grub/grub.cfg.previous` to boot as before, and repeat"
+    )

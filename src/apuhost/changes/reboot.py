@@ -1,0 +1,46 @@
+"""Why a host must be rebooted. State decides, never what this run happened to change."""
+
+from collections.abc import Iterator
+
+from apuhost.derived import Derived, key_of
+from apuhost.host_facts import HostFacts
+from apuhost.kernels import same_meaning
+
+GPU_WITHOUT_DRIVER = "an AMD GPU has no driver"
+
+
+def reasons(derived: Derived, facts: HostFacts) -> tuple[str, ...]:
+    """Every reason to reboot now; none when this boot already has everything."""
+    return (*_line(derived, facts), *newer(facts), *_gpu(facts))
+
+
+def _line(derived: Derived, facts: HostFacts) -> Iterator[str]:
+    """Where the running kernel line means something else than what is wanted."""
+    running, release = facts.cmdline, facts.kernel.running
+    for parameter in derived.kernel_parameters:
+        key = key_of(parameter)
+        wanted = parameter.partition("=")[2] if "=" in parameter else None
+        if key not in running or not same_meaning(key, wanted, running.effective(key), release):
+            yield f"the running line lacks {parameter}"
+    for key in sorted(derived.removed_keys):
+        if key in running:
+            yield f"the running line still has {key}"
+
+
+def newer(facts: HostFacts) -> Iterator[str]:
+    """What was installed after this boot began."""
+    booted_at = facts.boot.booted_at
+    for kernel in facts.kernel.installed:
+        if (kernel.installed_at or 0) > booted_at:
+            yield f"kernel {kernel.release} is newer than this boot"
+        elif (kernel.initramfs_at or 0) > booted_at and kernel.release == facts.kernel.running:
+            yield f"the initramfs of {kernel.release} is newer than this boot"
+    if facts.boot.newer_firmware and facts.gpus.amd:
+        yield f"GPU firmware is newer than this boot ({facts.boot.newer_firmware})"
+
+
+def _gpu(facts: HostFacts) -> Iterator[str]:
+    """A GPU without a driver is worth one reboot; if that did not help, a second will not."""
+    idle = [gpu.pci for gpu in facts.gpus.amd if gpu.driver is None]
+    if idle and GPU_WITHOUT_DRIVER not in facts.boot.rebooted_for:
+        yield f"{GPU_WITHOUT_DRIVER}"

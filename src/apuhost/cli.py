@@ -1,0 +1,120 @@
+"""The command line: reads arguments, calls the core, prints lines, sets the exit status.
+
+Imports stand inside the commands: `apuhost --help` must not wait for them.
+"""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from apuhost.errors import ApuhostError
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="A mini PC with an AMD APU as a local-LLM server: provisioned, and proven.",
+)
+rehearse = typer.Typer(
+    invoke_without_command=True,
+    rich_markup_mode=None,
+    help="The main job on a throw-away VM: up, deploy, verify, down. Bare `rehearse` does all.",
+)
+app.add_typer(rehearse, name="rehearse")
+
+Inventory = Annotated[Path, typer.Argument(metavar="INVENTORY", help="e.g. inventories/minipc.py")]
+Limit = Annotated[
+    list[str] | None,
+    typer.Option("--limit", metavar="HOST", help="only this host or group; may be repeated"),
+]
+Yes = Annotated[bool, typer.Option("-y", "--yes", help="do not ask")]
+Every = Annotated[bool, typer.Option("-v", "--verbose", help="also what is good")]
+
+
+def main() -> None:
+    """The console script: one line on stderr for an error, never a traceback (--debug shows it)."""
+    debug = "--debug" in sys.argv
+    arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
+    try:
+        app(arguments, prog_name="apuhost")
+    except ApuhostError as error:
+        if debug:
+            raise
+        print(error, file=sys.stderr)
+        raise SystemExit(error.exit_status) from None
+    except KeyboardInterrupt:
+        print("interrupted; run it again to go on", file=sys.stderr)
+        raise SystemExit(130) from None
+
+
+@app.command()
+def doctor(inventory: Inventory, limit: Limit = None) -> None:
+    """Can this controller and these hosts be worked with? Each problem with its fix."""
+    from apuhost.commands import doctor as command
+
+    raise typer.Exit(command.run(inventory, limit or []))
+
+
+@app.command()
+def plan(inventory: Inventory, limit: Limit = None) -> None:
+    """What a deploy would change, as a diff, and what is refused. Changes nothing."""
+    from apuhost.commands import plan as command
+
+    raise typer.Exit(command.run(inventory, limit or []))
+
+
+@app.command()
+def deploy(inventory: Inventory, limit: Limit = None, yes: Yes = False) -> None:
+    """Apply the settings, reboot where needed, then verify in a new process."""
+    from apuhost.commands import deploy as command
+
+    raise typer.Exit(command.run(inventory, limit or [], yes=yes))
+
+
+@app.command()
+def verify(
+    inventory: Annotated[Path | None, typer.Argument(metavar="[INVENTORY]")] = None,
+    limit: Limit = None,
+    saved: Annotated[
+        Path | None, typer.Option("--from", metavar="DIR", help="judge facts saved there")
+    ] = None,
+    json: Annotated[
+        str | None, typer.Option("--json", metavar="FILE", help="write JSON; - is stdout")
+    ] = None,
+    verbose: Every = False,
+) -> None:
+    """Is every setting really in force? Names the first layer that differs, and the fix."""
+    from apuhost.commands import verify as command
+
+    raise typer.Exit(command.run(inventory, limit or [], saved, json, every=verbose))
+
+
+@app.command()
+def facts(
+    inventory: Inventory,
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR")],
+    limit: Limit = None,
+) -> None:
+    """Save what the probes read, raw, to be judged later or elsewhere."""
+    from apuhost.commands import facts as command
+
+    raise typer.Exit(command.run(inventory, limit or [], output))
+
+
+@app.command()
+def parse(
+    kind: Annotated[str, typer.Argument(metavar="KIND")],
+    file: Annotated[str, typer.Argument(metavar="[FILE|-]")] = "-",
+) -> None:
+    """What apuhost reads in one program's output, as JSON."""
+    from apuhost.commands import parse as command
+
+    raise typer.Exit(command.run(kind, file))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,73 @@
+"""`apuhost plan`: what would change, and what is refused."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from apuhost import inventory, report
+from apuhost.changes import HostPlan
+from apuhost.changes.host import plan as plan_host
+from apuhost.derived import derive
+from apuhost.host_facts import HostFacts, Unreachable, Unreadable, gather
+from apuhost.settings import Settings
+from apuhost.verdicts.refusals import refusals
+
+
+@dataclass(frozen=True)
+class Planned:
+    """One host: its plan, or why there is none."""
+
+    host: str
+    plan: HostPlan | None = None
+    refused: tuple[str, ...] = ()
+    unreachable: str = ""
+
+
+def run(path: Path, limits: Sequence[str]) -> int:
+    """Print every host's plan; 1 when a host is refused, else 2 when one is not reached."""
+    planned = plans(path, limits)
+    show(planned)
+    return exit_status(planned)
+
+
+def plans(path: Path, limits: Sequence[str]) -> tuple[Planned, ...]:
+    """Read all hosts at once and work out what each would need."""
+    hosts = inventory.load(path, limits)
+    settings = inventory.settings(path, hosts)
+    facts = gather(hosts)
+    return tuple(_plan(host.name, settings[host.name], facts[host.name]) for host in hosts)
+
+
+def show(planned: Iterable[Planned]) -> None:
+    """Print the plans, a block per host."""
+    for each in planned:
+        for line in _lines(each):
+            print(line)
+
+
+def exit_status(planned: Iterable[Planned]) -> int:
+    """1: a host is refused; else 2: a host is not reached; else 0."""
+    seen = tuple(planned)
+    if any(each.refused for each in seen):
+        return 1
+    return 2 if any(each.unreachable for each in seen) else 0
+
+
+def _plan(host: str, settings: Settings, facts: HostFacts | Unreachable) -> Planned:
+    if isinstance(facts, Unreachable):
+        return Planned(host, unreachable=str(facts))
+    try:
+        refused = refusals(settings, derive(settings, facts), facts)
+        return Planned(host, None if refused else plan_host(settings, facts), refused)
+    except Unreadable as error:
+        return Planned(host, refused=(f"cannot be judged: {error}",))
+
+
+def _lines(planned: Planned) -> list[str]:
+    if planned.unreachable:
+        return [f"{planned.host}  not reached: {planned.unreachable}"]
+    if planned.plan is None:
+        return [f"{planned.host}  refused: {why}" for why in planned.refused] + [
+            f"{planned.host}  nothing will be touched"
+        ]
+    return report.plan_lines(planned.host, planned.plan)

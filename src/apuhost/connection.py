@@ -1,0 +1,103 @@
+"""How a host is reached: the command line that runs a script there as root.
+
+The system's ssh does the work, so ~/.ssh/config (jump hosts, proxies, agents) is honoured.
+"""
+
+import os
+import shlex
+from dataclasses import dataclass
+
+from apuhost.errors import ApuhostError
+from apuhost.inventory import Host
+
+CONNECT_TIMEOUT_S = 10
+
+# A host key that is not known, or has changed, ends the connection; nothing is asked or accepted.
+SAFE = ("-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes")
+
+
+class ConnectionProblem(ApuhostError):
+    """The inventory names a host in a way that apuhost cannot reach."""
+
+
+@dataclass(frozen=True)
+class Connection:
+    """argv that runs one script as root, and what goes to its standard input (a sudo password)."""
+
+    argv: tuple[str, ...]
+    stdin: str
+
+
+def is_local(host: Host) -> bool:
+    """Whether this is the very machine that apuhost runs on."""
+    return host.name == "@local"
+
+
+def as_root(host: Host, script: str) -> Connection:
+    """Run `script` with sh as root on the host.
+
+    Raises:
+        ConnectionProblem: a connector other than ssh and @local, or an ssh password.
+    """
+    password = host.data.get("_sudo_password")
+    command = _root_command(script, bool(host.data.get("_sudo")), password is not None)
+    stdin = f"{password}\n" if password is not None else ""
+    if is_local(host):
+        return Connection(tuple(command), stdin)
+    return Connection((*ssh(host), "--", shlex.join(command)), stdin)
+
+
+def ssh(host: Host, *options: str) -> tuple[str, ...]:
+    """The ssh command line up to and including the destination.
+
+    Raises:
+        ConnectionProblem: a connector other than ssh, or an ssh password.
+    """
+    data = host.data
+    name = host.name.removeprefix("@ssh/")
+    if name.startswith("@"):
+        raise ConnectionProblem(f"{host.name}: apuhost reaches hosts over ssh, or as @local")
+    if data.get("ssh_password"):
+        raise ConnectionProblem(f"{host.name}: ssh_password is not used: set ssh_key, or an agent")
+    destination = str(data.get("ssh_hostname") or name)
+    if destination.startswith("-"):
+        raise ConnectionProblem(f"{host.name}: {destination!r} cannot be a host name")
+    return (
+        "ssh",
+        *SAFE,
+        "-o",
+        f"ConnectTimeout={CONNECT_TIMEOUT_S}",
+        *_ssh_options(host),
+        *options,
+        destination,
+    )
+
+
+def _ssh_options(host: Host) -> tuple[str, ...]:
+    data = host.data
+    known = data.get("ssh_known_hosts_file")
+    named = (
+        ("-F", data.get("ssh_config_file")),
+        ("-p", data.get("ssh_port")),
+        ("-l", data.get("ssh_user")),
+        ("-i", data.get("ssh_key")),
+    )
+    options = [part for flag, value in named if value for part in (flag, _expanded(value))]
+    if known:
+        options += ["-o", f"UserKnownHostsFile={_expanded(known)}"]
+    if data.get("ssh_key"):
+        options += ["-o", "IdentitiesOnly=yes"]
+    return tuple(options)
+
+
+def _expanded(value: object) -> str:
+    return os.path.expanduser(str(value))  # noqa: PTH111  (also used for ports and users)
+
+
+def _root_command(script: str, sudo: bool, password: bool) -> list[str]:
+    shell = ["sh", "-c", script]
+    if not sudo:
+        return shell
+    # -S reads the password from standard input; without one, -n fails instead of asking.
+    asking = ["-S", "-p", ""] if password else ["-n"]
+    return ["env", "LC_ALL=C", "sudo", *asking, "--", *shell]

@@ -1,0 +1,94 @@
+"""Starts pyinfra and pytest, each as a process of its own, and builds their command lines."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from apuhost import roles
+from apuhost.errors import ApuhostError
+
+
+class EngineError(ApuhostError):
+    """pyinfra or pytest did not do its work, for a reason that lies in itself."""
+
+
+@dataclass(frozen=True)
+class Applied:
+    """What pyinfra did: operations that changed something, and the hosts on which one failed."""
+
+    changed: int
+    failed: tuple[str, ...]
+
+
+def pyinfra(inventory: Path, hosts: Iterable[str]) -> tuple[str, ...]:
+    """The command line that applies deploy/all.py to these hosts, strict about host keys."""
+    limits = [part for host in hosts for part in ("--limit", host)]
+    return (
+        sys.executable,
+        "-m",
+        "pyinfra",
+        "-y",
+        "--json",
+        "--data",
+        "ssh_strict_host_key_checking=yes",
+        *limits,
+        str(inventory.resolve()),
+        "deploy/all.py",
+    )
+
+
+def pytest(*arguments: str) -> tuple[str, ...]:
+    """The command line that runs the checks, quietly; their verdicts go to a file."""
+    return (sys.executable, "-m", "pytest", "checks", "-q", "-p", "no:cacheprovider", *arguments)
+
+
+def apply(inventory: Path, hosts: Sequence[str]) -> Applied:
+    """Run the deploy; what pyinfra says goes to our standard error as it comes.
+
+    Raises:
+        EngineError: pyinfra ended without saying what it did.
+    """
+    done = subprocess.run(
+        pyinfra(inventory, hosts),
+        cwd=roles.CHECKOUT,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYINFRA_PROGRESS": "off"},
+        text=True,
+        check=False,
+    )
+    try:
+        results = json.loads(done.stdout)["results"]
+        operations = results["operations"]
+        failed = {name for operation in operations for name in operation["error"]}
+    except (ValueError, KeyError, TypeError) as error:
+        raise EngineError(f"pyinfra ended with exit {done.returncode} and no result") from error
+    return Applied(
+        changed=sum(len(operation["success"]) for operation in operations),
+        failed=tuple(sorted(failed | set(results.get("failed_hosts", ())))),
+    )
+
+
+def check(*arguments: str) -> None:
+    """Run the checks; they say what they found in the file that --verdicts names.
+
+    Raises:
+        EngineError: the checks themselves could not run.
+    """
+    done = subprocess.run(
+        pytest(*arguments),
+        cwd=roles.CHECKOUT,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    # 0 and 1 are pytest's words for "ran": what failed stands in the verdicts.
+    if done.returncode not in (0, 1):
+        lines = [line for line in (done.stderr + done.stdout).splitlines() if line.strip()]
+        said = next((line for line in lines if "ERROR" in line or "Error" in line), "")
+        raise EngineError(f"the checks did not run (pytest exit {done.returncode}): {said}")

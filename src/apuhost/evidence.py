@@ -1,0 +1,88 @@
+"""Facts on disk: raw probe output with versions and time, to be judged later or elsewhere.
+
+A folder per host: `facts.json` (host, time, settings, each probe's exit status) beside one text
+file per probe. Secrets are never saved: of the inventory only apuhost's own settings are.
+"""
+
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from apuhost.errors import ApuhostError
+from apuhost.host_facts import PROBES, HostFacts, Reading
+from apuhost.inventory import Host
+from apuhost.settings import Settings, resolve, variables
+
+INDEX = "facts.json"
+
+
+class EvidenceError(ApuhostError):
+    """A facts folder is missing, cut or not apuhost's."""
+
+
+def save(folder: Path, host: Host, facts: HostFacts) -> Path:
+    """Write one host's facts under `folder`: whole or not at all. Returns where they are."""
+    target = folder / quote(host.name, safe="@")
+    new = target.with_name(f".{target.name}.new")
+    shutil.rmtree(new, ignore_errors=True)
+    new.mkdir(parents=True)
+    for name, reading in facts.readings.items():
+        (new / f"{name}.txt").write_bytes(reading.text.encode("utf-8", "surrogateescape"))
+    (new / INDEX).write_text(json.dumps(_index(host, facts), indent=2, default=str) + "\n")
+    if target.exists():
+        shutil.rmtree(target)
+    new.rename(target)
+    return target
+
+
+def load(folder: Path) -> dict[str, tuple[Settings, HostFacts]]:
+    """Every host's settings and facts under `folder`, by host name.
+
+    Raises:
+        EvidenceError: no facts there, or facts that cannot be read.
+    """
+    indexes = sorted(folder.glob(f"[!.]*/{INDEX}"))
+    if not indexes:
+        raise EvidenceError(f"{folder}: no facts in it (apuhost facts INVENTORY -o DIR saves some)")
+    return dict(_load_host(index) for index in indexes)
+
+
+def _index(host: Host, facts: HostFacts) -> dict[str, Any]:
+    return {
+        "host": host.name,
+        "gathered": facts.gathered,
+        "apuhost": version("apuhost"),
+        "settings": {key: host.data[key] for key in variables() if key in host.data},
+        "status": {name: reading.status for name, reading in facts.readings.items()},
+    }
+
+
+def _load_host(path: Path) -> tuple[str, tuple[Settings, HostFacts]]:
+    try:
+        index = json.loads(path.read_text())
+        host, statuses = str(index["host"]), dict(index["status"])
+        settings, problems = resolve(host, index["settings"])
+        facts = HostFacts(host, str(index["gathered"]), _readings(path.parent, statuses))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise EvidenceError(f"{path}: not readable as facts ({error})") from error
+    if settings is None:
+        raise EvidenceError(f"{path}: {'; '.join(problem.sentence for problem in problems)}")
+    return host, (settings, facts)
+
+
+def _readings(folder: Path, statuses: Mapping[str, Any]) -> dict[str, Reading]:
+    # Only known names become paths: a facts folder may come from anywhere.
+    return {
+        name: Reading(_text(folder / f"{name}.txt"), int(statuses[name]))
+        for name in PROBES
+        if name in statuses and os.access(folder / f"{name}.txt", os.R_OK)
+    }
+
+
+def _text(path: Path) -> str:
+    return path.read_bytes().decode("utf-8", "surrogateescape")

@@ -1,0 +1,43 @@
+"""/sys/class/iommu: whether an IOMMU is at work (both folders are empty when it is off)."""
+
+from dataclasses import dataclass
+
+from apuhost.probes import ParseError
+from apuhost.probes.pairs import pairs, whole_number
+
+COMMAND = """
+for unit in /sys/class/iommu/*; do [ -e "$unit" ] && printf 'unit=%s\\n' "${unit##*/}"; done
+groups=$(ls /sys/kernel/iommu_groups 2>/dev/null | wc -l)
+translated=$(cat /sys/kernel/iommu_groups/*/type 2>/dev/null | grep -c '^DMA')
+printf 'groups=%s\\ntranslated=%s\\n' "$groups" "$translated"
+"""
+
+
+@dataclass(frozen=True)
+class Iommu:
+    """Units under /sys/class/iommu, number of groups, and of groups whose DMA is translated."""
+
+    units: tuple[str, ...]
+    groups: int
+    translated: int
+
+    @property
+    def state(self) -> str:
+        """Off, passthrough or translated."""
+        if not self.units and not self.groups:
+            return "off"
+        return "translated" if self.translated else "passthrough"
+
+
+def parse(text: str) -> Iommu:
+    """Read the lines that COMMAND prints.
+
+    Raises:
+        ParseError: the counts are not there.
+    """
+    found = list(pairs(text))
+    counts = {key: whole_number(value) for key, value in found if key != "unit"}
+    groups, translated = counts.get("groups"), counts.get("translated")
+    if groups is None or translated is None:
+        raise ParseError("/sys/kernel/iommu_groups was not counted")
+    return Iommu(tuple(value for key, value in found if key == "unit"), groups, translated)

@@ -1,0 +1,30 @@
+"""/proc/meminfo: how much memory the kernel manages."""
+
+import re
+from dataclasses import dataclass
+
+from apuhost.probes import ParseError
+from apuhost.probes.pairs import pairs, whole_number
+
+COMMAND = "cat /proc/meminfo"
+
+
+@dataclass(frozen=True)
+class Meminfo:
+    """KiB, as the file's "kB" means (Documentation/filesystems/proc.rst)."""
+
+    total_kib: int
+    available_kib: int | None
+
+
+def parse(text: str) -> Meminfo:
+    """Read /proc/meminfo.
+
+    Raises:
+        ParseError: no MemTotal in it.
+    """
+    values = {key: re.sub(r"\s*kB$", "", value) for key, value in pairs(text, ":")}
+    total = whole_number(values.get("MemTotal"))
+    if not total:
+        raise ParseError("/proc/meminfo has no MemTotal line")
+    return Meminfo(total, whole_number(values.get("MemAvailable")))

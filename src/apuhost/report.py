@@ -1,0 +1,174 @@
+"""What people read: plans, verdicts and their JSON. Pure: records in, lines out."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from difflib import unified_diff
+from typing import Any
+
+from apuhost.changes import FileChange, HostPlan
+from apuhost.verdicts import Layer, Severity, Status, Verdict
+from apuhost.verdicts.host import HostReport
+
+SCHEMA = 1
+ID_WIDTH = 22
+INDENT = " " * (6 + ID_WIDTH)
+WORDS = {Status.PASS: "ok", Status.FAIL: "FAIL", Status.SKIP: "skip", Status.UNKNOWN: "?"}
+
+
+def diff(change: FileChange) -> list[str]:
+    """The lines of a file that go (-) and come (+)."""
+    before = (change.before or "").splitlines()
+    lines = unified_diff(before, change.after.splitlines(), lineterm="", n=0)
+    shown = [line for line in lines if not line.startswith(("---", "+++", "@@"))]
+    return [f"{line[0]} {_visible(line[1:])}" for line in shown]
+
+
+def _visible(text: str) -> str:
+    """Text of a host as one line of a terminal: control characters are shown, not obeyed."""
+    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
+
+
+def plan_lines(host: str, plan: HostPlan) -> list[str]:
+    """What would change on a host, as a diff, with the notes that go with it."""
+    if plan.empty:
+        return [f"{host}  nothing to change", *_notes(plan)]
+    lines = [f"{host}  {_headline(plan)}"]
+    for change in plan.files:
+        lines.append(f"  {'kernel':8} {change.path:38} {change.why}")
+        lines += [f"             {line}" for line in diff(change)]
+    lines += _steps("initramfs", "built again", plan.initramfs)
+    lines += _steps("/boot/grub/grub.cfg", "built again, checked, then put in place", plan.grub_cfg)
+    lines += [f"  reboot   {reason}" for reason in plan.reboot]
+    return lines + _notes(plan)
+
+
+def _headline(plan: HostPlan) -> str:
+    count = len(plan.files) + bool(plan.initramfs) + bool(plan.grub_cfg)
+    things = f"{count} thing{'s' if count != 1 else ''}"
+    changing = f"would change {things}" if count else "would change nothing"
+    return f"{changing} and reboot once" if plan.reboot else f"{changing}; no reboot"
+
+
+def _steps(what: str, done: str, reasons: Sequence[str]) -> list[str]:
+    if not reasons:
+        return []
+    return [f"  {'kernel':8} {what:38} {done}", *(f"             {why}" for why in reasons)]
+
+
+def _notes(plan: HostPlan) -> list[str]:
+    return [f"  note: {note}" for note in plan.notes]
+
+
+def verify_lines(reports: Sequence[HostReport], inventory: str, *, every: bool) -> list[str]:
+    """Failures first with layer, evidence and fix, then a count per concern, for each host."""
+    lines = []
+    for report in reports:
+        lines += _host_lines(report, inventory, every=every)
+        lines.append("")
+    return lines[:-1]
+
+
+def _host_lines(report: HostReport, inventory: str, *, every: bool) -> list[str]:
+    if report.unreachable:
+        return [f"{report.host}  not reached: {report.unreachable}"]
+    order = [Status.FAIL, Status.UNKNOWN, Status.SKIP, Status.PASS]
+    shown = [v for v in report.verdicts if every or v.status is not Status.PASS]
+    lines = [f"{report.host}  {report.header}", ""]
+    for verdict in sorted(shown, key=lambda v: order.index(v.status)):
+        lines += verdict_lines(verdict, report.host, inventory)
+    return [*lines, *([""] if shown else []), _count(report.verdicts)]
+
+
+def verdict_lines(verdict: Verdict, host: str, inventory: str) -> list[str]:
+    """One verdict: what was found and asked, the first layer that differs, what to type."""
+    word = WORDS[verdict.status]
+    if verdict.status is Status.FAIL and verdict.severity is Severity.RECOMMENDED:
+        word = "warn"
+    lines = [f"{word:5} {verdict.id:{ID_WIDTH}}{_visible(_sentence(verdict))}"]
+    if verdict.status is Status.FAIL and verdict.layer:
+        evidence = f"  ({_visible(verdict.evidence)})" if verdict.evidence else ""
+        lines.append(f"{INDENT}differs first at: {verdict.layer}{evidence}")
+    if verdict.fix and verdict.status is Status.FAIL:
+        lines.append(f"{INDENT}fix: {fix(verdict, host, inventory)}")
+    return lines
+
+
+def fix(verdict: Verdict, host: str, inventory: str) -> str:
+    """What to type for a failing verdict on this host."""
+    return verdict.fix.replace("INVENTORY", f"{inventory} --limit {host}")
+
+
+def _sentence(verdict: Verdict) -> str:
+    match verdict.status:
+        case Status.FAIL:
+            return f"{verdict.observed}; asked: {verdict.expected}"
+        case Status.PASS:
+            return verdict.observed
+        case _:
+            return f"{verdict.expected}: {verdict.reason}"
+
+
+def _count(verdicts: Iterable[Verdict]) -> str:
+    """`kernel 5/6   gpu 1/1      6 of 7, 1 failed`: skipped ones are told, not counted."""
+    judged = [v for v in verdicts if v.status is not Status.SKIP]
+    good = Counter(v.id.partition(".")[0] for v in judged if v.status is Status.PASS)
+    total = Counter(v.id.partition(".")[0] for v in judged)
+    parts = [f"{word} {good[word]}/{total[word]}" for word in total]
+    found = Counter(v.status for v in verdicts)
+    said = [f"{sum(good.values())} of {len(judged)} good"]
+    names = {Status.FAIL: "failed", Status.UNKNOWN: "unknown", Status.SKIP: "skipped"}
+    said += [f"{found[status]} {word}" for status, word in names.items() if found[status]]
+    return f"{'   '.join(parts)}      {', '.join(said)}"
+
+
+def exit_status(reports: Iterable[HostReport]) -> int:
+    """1: a required one failed; else 2: one is unknown or a host was not reached; else 0."""
+    seen = tuple(reports)
+    required = [v for r in seen for v in r.verdicts if v.severity is Severity.REQUIRED]
+    if any(v.status is Status.FAIL for v in required):
+        return 1
+    unread = any(v.status is Status.UNKNOWN for v in required)
+    return 2 if unread or any(report.unreachable for report in seen) else 0
+
+
+def as_json(reports: Iterable[HostReport]) -> dict[str, Any]:
+    """The machine-readable report (docs/checks.md has its schema)."""
+    seen = tuple(reports)
+    failing = [
+        f"{report.host} {verdict.id}"
+        for report in seen
+        for verdict in report.verdicts
+        if verdict.status is Status.FAIL
+    ]
+    return {
+        "schema": SCHEMA,
+        "ok": exit_status(seen) == 0,
+        "failures": failing,
+        "hosts": [asdict(report) for report in seen],
+    }
+
+
+def from_json(text: str) -> tuple[HostReport, ...]:
+    """The reports in as_json's text.
+
+    Raises:
+        ValueError, KeyError, TypeError: the text is no such report.
+    """
+    return tuple(_host_report(entry) for entry in json.loads(text)["hosts"])
+
+
+def _host_report(entry: Mapping[str, Any]) -> HostReport:
+    verdicts = tuple(_verdict(fields) for fields in entry["verdicts"])
+    return HostReport(entry["host"], entry["header"], verdicts, entry["unreachable"])
+
+
+def _verdict(fields: Mapping[str, Any]) -> Verdict:
+    layer = fields["layer"]
+    typed = {
+        "status": Status(fields["status"]),
+        "severity": Severity(fields["severity"]),
+        "layer": None if layer is None else Layer(layer),
+    }
+    return Verdict(**{**fields, **typed})

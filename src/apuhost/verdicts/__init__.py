@@ -1,0 +1,123 @@
+"""Verdicts: what was asked against what was found, layer by layer. Pure: records in and out."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from apuhost.host_facts import Unreadable
+
+
+class Status(StrEnum):
+    """What a verdict says. `unknown` (could not be read) is never a pass."""
+
+    PASS = "pass"  # noqa: S105
+    FAIL = "fail"
+    SKIP = "skip"
+    UNKNOWN = "unknown"
+
+
+class Severity(StrEnum):
+    """Whether a failing verdict fails the host."""
+
+    REQUIRED = "required"
+    RECOMMENDED = "recommended"
+
+
+class Layer(StrEnum):
+    """Where a setting can differ from what was asked, in the order in which it takes effect."""
+
+    CONFIGURED = "configured"
+    BOOTED = "booted"
+    LIVE = "live"
+    EFFECTIVE = "effective"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One question about one host, answered.
+
+    `layer` is the first layer that differs; `evidence` is the very line or value; `fix` is what
+    to type (INVENTORY stands for the inventory's path); `reason` says why for skip and unknown.
+    """
+
+    id: str
+    status: Status
+    expected: str
+    observed: str
+    severity: Severity = Severity.REQUIRED
+    layer: Layer | None = None
+    evidence: str = ""
+    fix: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What one layer shows: whether it holds what was asked (None: it cannot show it here)."""
+
+    holds: bool | None
+    observed: str
+    evidence: str = ""
+    fix: str = ""
+
+
+@dataclass(frozen=True)
+class Question:
+    """A verdict's name and what was asked, before any layer was looked at."""
+
+    id: str
+    expected: str
+    severity: Severity = Severity.REQUIRED
+
+
+Look = tuple[Layer, Callable[[], Found]]
+
+
+def judge(question: Question, looks: Iterable[Look]) -> Verdict:
+    """Look at every layer in order and name the first that differs.
+
+    A layer that differs outweighs one that cannot be read; one that cannot be read makes the
+    verdict unknown; one that cannot show it on this host makes it a skip, with the reason.
+    """
+    unread: tuple[Layer, str] | None = None
+    unshown: str | None = None
+    observed = ""
+    for layer, look in looks:
+        try:
+            found = look()
+        except Unreadable as error:
+            unread = unread or (layer, str(error))
+            continue
+        if found.holds is False:
+            return _verdict(question, Status.FAIL, found, layer)
+        if found.holds is None:
+            unshown = unshown or found.observed
+        else:
+            observed = found.observed
+    if unread:
+        return Verdict(
+            question.id,
+            Status.UNKNOWN,
+            question.expected,
+            observed or "not read",
+            question.severity,
+            unread[0],
+            reason=unread[1],
+        )
+    status = Status.SKIP if unshown else Status.PASS
+    return Verdict(
+        question.id, status, question.expected, observed, question.severity, reason=unshown or ""
+    )
+
+
+def _verdict(question: Question, status: Status, found: Found, layer: Layer) -> Verdict:
+    return Verdict(
+        question.id,
+        status,
+        question.expected,
+        found.observed,
+        question.severity,
+        layer,
+        found.evidence,
+        found.fix,
+    )

@@ -1,0 +1,82 @@
+"""All verdicts on one host, and the line that says which host it is."""
+
+from dataclasses import dataclass
+from itertools import chain
+
+from apuhost import hardware
+from apuhost.derived import derive
+from apuhost.host_facts import HostFacts, Unreachable, Unreadable
+from apuhost.settings import Settings
+from apuhost.verdicts import Question, Status, Verdict, gpu, kernel
+
+CONCERNS = (kernel, gpu)
+BOOT_ID_SHOWN = 8
+MINUTE_S = 60
+HOUR_S = 3600
+
+
+@dataclass(frozen=True)
+class HostReport:
+    """One host's verdicts; `unreachable` says why there are none."""
+
+    host: str
+    header: str
+    verdicts: tuple[Verdict, ...]
+    unreachable: str = ""
+
+
+def report(host: str, settings: Settings, facts: HostFacts | Unreachable) -> HostReport:
+    """Judge everything that was read of a host."""
+    if isinstance(facts, Unreachable):
+        return HostReport(host, "", (), str(facts))
+    return HostReport(host, header(settings, facts), verdicts(settings, facts))
+
+
+def verdicts(settings: Settings, facts: HostFacts) -> tuple[Verdict, ...]:
+    """Every verdict of every concern; without memory and kernel nothing can be judged."""
+    try:
+        derived = derive(settings, facts)
+    except Unreadable as error:
+        asked = Question("kernel.gtt", "memory, kernel and kind of machine can be read")
+        return (Verdict(asked.id, Status.UNKNOWN, asked.expected, "not read", reason=str(error)),)
+    judged = (concern.verdicts(settings, derived, facts) for concern in CONCERNS)
+    return tuple(chain.from_iterable(judged))
+
+
+def header(settings: Settings, facts: HostFacts) -> str:
+    """Distribution, kernel, GPU, time since boot: what can be read of them, in one line."""
+    parts = []
+    for part in (_distribution, _kernel, _gpu, _boot):
+        try:
+            parts.append(part(settings, facts))
+        except Unreadable:
+            continue
+    return "  ".join(part for part in parts if part)
+
+
+def _distribution(_: Settings, facts: HostFacts) -> str:
+    release = facts.os_release
+    name = (release.name or "unknown distribution").removesuffix(" GNU/Linux")
+    return f"{name} {release.version or ''}".rstrip()
+
+
+def _kernel(_: Settings, facts: HostFacts) -> str:
+    return f"kernel {facts.kernel.running}"
+
+
+def _gpu(settings: Settings, facts: HostFacts) -> str:
+    simulated = settings.host.host_simulated
+    if simulated and facts.machine.virtual:
+        return f"simulated GPU ({simulated.gpu})"
+    names = [
+        f"{known.gpu if (known := hardware.apu(gpu.device)) else 'AMD GPU'} "
+        f"({gpu.vendor}:{gpu.device})"
+        for gpu in facts.gpus.amd
+    ]
+    return ", ".join(names) or "no AMD GPU"
+
+
+def _boot(_: Settings, facts: HostFacts) -> str:
+    uptime = facts.boot.uptime_s or 0
+    up = f"{uptime // MINUTE_S} min" if uptime < HOUR_S else f"{uptime // HOUR_S} h"
+    return f"up {up}  boot {facts.boot.boot_id[:BOOT_ID_SHOWN]}"

@@ -1,0 +1,167 @@
+"""What must not be deployed, and why: asked before anything on a host is touched."""
+
+from collections.abc import Callable, Iterator, Mapping
+from itertools import chain
+
+from apuhost import sizing
+from apuhost.changes import kernel as changes
+from apuhost.derived import Derived
+from apuhost.host_facts import HostFacts, Unreadable
+from apuhost.probes import cmdline, grub
+from apuhost.probes.kernel import InstalledKernel
+from apuhost.settings import GTT_KEY, Settings
+
+MIB = 1024 * 1024
+ROOT_BYTES = 64 * MIB
+BOOT_BYTES = 32 * MIB
+INITRAMFS_BYTES = 256 * MIB
+"""update-initramfs writes the new image beside the old one; Ubuntu's are up to 200 MB."""
+
+GPU_MODULES = frozenset({"amdgpu", "ttm"})
+GRUB_TOOLS = frozenset({"grub-mkconfig", "grub-script-check"})
+
+Refusal = Callable[[Settings, Derived, HostFacts], Iterator[str]]
+
+
+def by_topic(settings: Settings, derived: Derived, facts: HostFacts) -> dict[str, tuple[str, ...]]:
+    """For every topic the reasons to leave this host alone; what cannot be read is one, too."""
+    return {topic: _asked(refusal, settings, derived, facts) for topic, refusal in REFUSALS.items()}
+
+
+def refusals(settings: Settings, derived: Derived, facts: HostFacts) -> tuple[str, ...]:
+    """Every reason to leave this host alone, each said once."""
+    found = by_topic(settings, derived, facts).values()
+    return tuple(dict.fromkeys(chain.from_iterable(found)))
+
+
+def _asked(
+    refusal: Refusal, settings: Settings, derived: Derived, facts: HostFacts
+) -> tuple[str, ...]:
+    try:
+        return tuple(refusal(settings, derived, facts))
+    except Unreadable as error:
+        return (f"cannot be judged: {error}",)
+
+
+def _distribution(_: Settings, __: Derived, facts: HostFacts) -> Iterator[str]:
+    release = facts.os_release
+    if not release.debian_family:
+        yield f"runs {release.name or 'an unknown distribution'}, not Debian or Ubuntu"
+
+
+def _simulation(settings: Settings, _: Derived, facts: HostFacts) -> Iterator[str]:
+    if settings.host.host_simulated and not facts.machine.virtual:
+        yield "host_simulated is for virtual machines, and this is none: take it out"
+
+
+def _boot_loader(_: Settings, __: Derived, facts: HostFacts) -> Iterator[str]:
+    loader = facts.loader
+    if loader.info and "GRUB" not in loader.info.upper():
+        yield f"boots with {loader.info}, not GRUB"
+    elif "/etc/kernel/proxmox-boot-uuids" in loader.files:
+        yield "proxmox-boot-tool is in charge of its boot loader, not update-grub"
+    elif "/etc/kernelstub/configuration" in loader.files:
+        yield "kernelstub is in charge of its boot loader, not GRUB"
+    elif missing := sorted(GRUB_TOOLS - loader.tools):
+        yield f"has no GRUB: {', '.join(missing)} not found"
+    elif changes.GRUB_CFG not in loader.files or changes.GRUB_DEFAULTS not in loader.files:
+        yield f"has no GRUB: {changes.GRUB_CFG} or {changes.GRUB_DEFAULTS} is missing"
+    elif "BOOT_IMAGE" not in facts.cmdline:
+        yield "was not booted by GRUB (no BOOT_IMAGE on its kernel line)"
+
+
+def _kernel_flavour(_: Settings, __: Derived, facts: HostFacts) -> Iterator[str]:
+    kernel = _next_kernel(facts)
+    missing = GPU_MODULES - kernel.modules
+    if missing and "amdttm" not in kernel.modules:
+        yield (
+            f"kernel {kernel.release} has no {' and no '.join(sorted(missing))}: "
+            f"{_full_kernel(facts)}"
+        )
+
+
+def _next_kernel(facts: HostFacts) -> InstalledKernel:
+    """The kernel of the boot menu's first entry: an older one may lie beside it unused."""
+    entries = facts.grub_cfg.normal_entries
+    wanted = entries[0].kernel if entries else None
+    release = (wanted or "").rpartition("/vmlinuz-")[2] or facts.kernel.running
+    found = next((each for each in facts.kernel.installed if each.release == release), None)
+    if found is None:
+        raise Unreadable(f"{changes.GRUB_CFG} boots {release}, and /boot has no such kernel")
+    return found
+
+
+def _full_kernel(facts: HostFacts) -> str:
+    if facts.os_release.id == "ubuntu":
+        return "install linux-generic (linux-image-virtual lacks modules-extra)"
+    return "install linux-image-amd64 and remove the cloud kernel"
+
+
+def _dkms(_: Settings, derived: Derived, facts: HostFacts) -> Iterator[str]:
+    installed = "amdttm" in _next_kernel(facts).modules or "amdttm" in facts.modules.loaded
+    if derived.pages_limit is not None and installed:
+        yield (
+            f"AMD's DKMS driver (amdttm) is installed and ignores {GTT_KEY}: "
+            "remove amdgpu-dkms, then repeat"
+        )
+
+
+def _disabled_gpu(_: Settings, __: Derived, facts: HostFacts) -> Iterator[str]:
+    configured = grub.configured(facts.grub.files)
+    line = cmdline.read(f"{configured.linux} {configured.linux_default}")
+    if "nomodeset" in line:
+        yield f"nomodeset keeps amdgpu from starting: take it out of {_where('nomodeset', facts)}"
+    for key in ("modprobe.blacklist", "module_blacklist"):
+        if any("amdgpu" in (value or "").split(",") for value in line.values(key)):
+            yield f"{key}=amdgpu keeps the driver away: take it out of {_where(key, facts)}"
+    for blacklisted in facts.modprobe.blacklisted:
+        if blacklisted.module == "amdgpu":
+            yield f"{blacklisted.path} blacklists amdgpu: take that line out"
+
+
+def _where(key: str, facts: HostFacts) -> str:
+    return ", ".join(grub.sources(facts.grub.files, key)) or changes.GRUB_DEFAULTS
+
+
+def _memory(_: Settings, derived: Derived, __: HostFacts) -> Iterator[str]:
+    if derived.gtt_gib is None:
+        return
+    left = sizing.system_gib(derived.mem_total_kib, derived.gtt_gib)
+    if left < sizing.LEAST_SYSTEM_GIB:
+        total = derived.mem_total_kib / sizing.KIB_PER_GIB
+        yield (
+            f"kernel_gtt_gib {derived.gtt_gib} of {total:.1f} GiB leaves the system {left:.1f} "
+            f"GiB, {sizing.LEAST_SYSTEM_GIB} is the least: at most "
+            f"{max(0, int(total - sizing.LEAST_SYSTEM_GIB))} can be asked"
+        )
+
+
+def _room(_: Settings, derived: Derived, facts: HostFacts) -> Iterator[str]:
+    boot = INITRAMFS_BYTES if changes.initramfs(derived, facts) else BOOT_BYTES
+    for path, needed in (("/", ROOT_BYTES), ("/boot", boot)):
+        mount = facts.disk.under(path)
+        if mount is None:
+            yield f"free space under {path} could not be read"
+        elif mount.available_bytes < needed:
+            yield (
+                f"{path} has {mount.available_bytes // MIB} MiB free, {needed // MIB} are needed: "
+                "`apt-get clean` and `apt-get autoremove` free some"
+            )
+
+
+def _package_manager(_: Settings, __: Derived, facts: HostFacts) -> Iterator[str]:
+    if holder := facts.boot.dpkg_lock:
+        yield f"another apt or dpkg is at work (process {holder}): wait until it ends, then repeat"
+
+
+REFUSALS: Mapping[str, Refusal] = {
+    "distribution": _distribution,
+    "kind of machine": _simulation,
+    "boot loader": _boot_loader,
+    "kernel": _kernel_flavour,
+    "GPU driver": _dkms,
+    "GPU enabled": _disabled_gpu,
+    "memory": _memory,
+    "free space": _room,
+    "package manager": _package_manager,
+}

@@ -1,0 +1,18 @@
+"""The offline tier: seconds, no network, no process."""
+
+import socket
+import subprocess
+from typing import NoReturn
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def nothing_leaves_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test that starts a process or opens a socket belongs to another tier."""
+
+    def refused(*_: object, **__: object) -> NoReturn:
+        raise AssertionError("the offline tier starts no process and opens no socket")
+
+    monkeypatch.setattr(subprocess, "Popen", refused)
+    monkeypatch.setattr(socket.socket, "connect", refused)

@@ -1,0 +1,216 @@
+"""Each fault is named by its own check, at the first layer that differs, with what to type."""
+
+import pytest
+from tests.support.hosts import (
+    DEFAULT_GRUB,
+    DROP_IN,
+    GIB,
+    GPU_780M,
+    LINE,
+    PARAMETERS,
+    PARTS,
+    drop_in,
+    host_facts,
+    menu,
+    settings,
+)
+
+from apuhost.host_facts import HostFacts
+from apuhost.verdicts import Layer, Status, Verdict
+from apuhost.verdicts.host import verdicts
+
+ASKED = settings(kernel_gtt_gib=48)
+
+
+def verdict(facts: HostFacts, verdict_id: str, **data: object) -> Verdict:
+    asked = settings(**{"kernel_gtt_gib": 48, **data})
+    return next(found for found in verdicts(asked, facts) if found.id == verdict_id)
+
+
+def test_a_healthy_host_passes_everything() -> None:
+    assert {found.id: found.status for found in verdicts(ASKED, host_facts())} == dict.fromkeys(
+        [
+            "kernel.gtt",
+            "kernel.iommu",
+            "kernel.lockup_timeout",
+            "kernel.arguments",
+            "kernel.drop_in",
+            "kernel.modules",
+            "kernel.current",
+            "gpu.driver",
+        ],
+        Status.PASS,
+    )
+
+
+def test_a_host_set_up_by_hand_with_the_same_values_passes() -> None:
+    by_hand = host_facts(
+        grub={"/etc/default/grub": f'GRUB_CMDLINE_LINUX_DEFAULT="quiet {PARAMETERS}"\n'}
+    )
+    assert {found.status for found in verdicts(ASKED, by_hand)} == {Status.PASS}
+
+
+ZZZ = "/etc/default/grub.d/zzz-site.cfg"
+APPENDED = 'GRUB_CMDLINE_LINUX_DEFAULT="$GRUB_CMDLINE_LINUX_DEFAULT ttm.pages_limit=8126464"\n'
+OURS = {"/etc/default/grub": DEFAULT_GRUB, DROP_IN: drop_in()}
+WITHOUT_GTT = "quiet amd_iommu=off amdgpu.lockup_timeout=10000"
+OLD = "ttm.pages_limit=8126464"
+
+
+@pytest.mark.parametrize(
+    ("facts", "layer", "evidence"),
+    [
+        pytest.param(
+            host_facts(grub_cfg=menu(WITHOUT_GTT)),
+            Layer.CONFIGURED,
+            "/boot/grub/grub.cfg",
+            id="taken out of grub.cfg only",
+        ),
+        pytest.param(
+            host_facts(grub={"/etc/default/grub": DEFAULT_GRUB}),
+            Layer.CONFIGURED,
+            DROP_IN,
+            id="drop-in removed, still booted",
+        ),
+        pytest.param(
+            host_facts(grub={**OURS, ZZZ: APPENDED}),
+            Layer.CONFIGURED,
+            ZZZ,
+            id="another drop-in behind ours",
+        ),
+        pytest.param(
+            host_facts(cmdline=f"{LINE} {PARAMETERS} {OLD}"),
+            Layer.BOOTED,
+            "8126464",
+            id="older value later on the line",
+        ),
+        pytest.param(
+            host_facts(cmdline=f"{LINE} quiet"),
+            Layer.BOOTED,
+            "no ttm.pages_limit",
+            id="not rebooted yet",
+        ),
+        pytest.param(
+            host_facts(cmdline=f"{LINE} {PARAMETERS} amdgpu.gttsize=32768"),
+            Layer.BOOTED,
+            "amdgpu.gttsize=32768",
+            id="gttsize outweighs it",
+        ),
+        pytest.param(
+            host_facts(modules=PARTS["modules"].replace("12582912", "3145728")),
+            Layer.LIVE,
+            "/sys/module/ttm/parameters/pages_limit has 3145728",
+            id="written to /sys",
+        ),
+        pytest.param(
+            host_facts(modules=f"{PARTS['modules']}loaded amdttm\n"),
+            Layer.LIVE,
+            "amdttm",
+            id="DKMS driver in charge",
+        ),
+        pytest.param(
+            host_facts(gpus=GPU_780M.replace(str(48 * GIB), str(31 * GIB))),
+            Layer.EFFECTIVE,
+            "mem_info_gtt_total",
+            id="the driver made less",
+        ),
+        pytest.param(host_facts(gpus=""), Layer.EFFECTIVE, "1002", id="no AMD GPU"),
+    ],
+)
+def test_gtt_names_the_first_layer_that_differs(
+    facts: HostFacts, layer: Layer, evidence: str
+) -> None:
+    found = verdict(facts, "kernel.gtt")
+    assert (found.status, found.layer) == (Status.FAIL, layer)
+    assert evidence in found.evidence
+
+
+def test_an_older_value_earlier_on_the_line_is_harmless() -> None:
+    assert verdict(host_facts(cmdline=f"{LINE} {OLD} {PARAMETERS}"), "kernel.gtt").status == "pass"
+
+
+def test_a_capped_gtt_is_right_when_more_than_memory_was_asked() -> None:
+    facts = host_facts(
+        grub={"/etc/default/grub": DEFAULT_GRUB, DROP_IN: drop_in("ttm.pages_limit=17825792")},
+        grub_cfg=menu("ttm.pages_limit=17825792"),
+        cmdline=f"{LINE} ttm.pages_limit=17825792",
+        modules=PARTS["modules"].replace("12582912", "17825792"),
+        gpus=GPU_780M.replace(str(48 * GIB), str(63 * GIB)),
+    )
+    assert verdict(facts, "kernel.gtt", kernel_gtt_gib=68).status == "pass"
+
+
+@pytest.mark.parametrize(
+    "missing", ["cmdline", "grub", "grub_cfg", "modules", "gpus", "meminfo", "machine", "kernel"]
+)
+def test_what_could_not_be_read_is_unknown_never_pass(missing: str) -> None:
+    complete = host_facts()
+    readings = {name: text for name, text in complete.readings.items() if name != missing}
+    found = verdict(HostFacts("minipc", complete.gathered, readings), "kernel.gtt")
+    assert found.status == "unknown"
+    assert missing in found.reason
+
+
+def test_a_difference_outweighs_what_could_not_be_read() -> None:
+    readings = dict(host_facts(cmdline=f"{LINE} quiet").readings)
+    del readings["grub"]
+    found = verdict(HostFacts("minipc", "", readings), "kernel.gtt")
+    assert (found.status, found.layer) == (Status.FAIL, Layer.BOOTED)
+
+
+def test_iommu_off_on_the_line_but_at_work() -> None:
+    found = verdict(host_facts(iommu="unit=ivhd0\ngroups=20\ntranslated=20\n"), "kernel.iommu")
+    assert (found.status, found.layer) == (Status.FAIL, Layer.EFFECTIVE)
+    assert found.observed == "IOMMU translated"
+
+
+@pytest.mark.parametrize(
+    ("typed", "release", "status"),
+    [
+        pytest.param(
+            "10000,60000,10000,10000", "6.12.1", "pass", id="6.12: one number, 60 s compute"
+        ),
+        pytest.param("10000,10000,10000,10000", "7.0.0", "pass", id="7.0: one number is all four"),
+        pytest.param("10000,10000,10000,10000", "6.12.1", "fail", id="6.12: compute is cut"),
+        pytest.param("2000", "7.0.0", "fail", id="another number"),
+        pytest.param("10s", "7.0.0", "fail", id="the driver refuses it"),
+    ],
+)
+def test_lockup_timeouts_are_compared_by_what_each_ring_gets(
+    typed: str, release: str, status: str
+) -> None:
+    parameters = PARAMETERS.replace("lockup_timeout=10000", f"lockup_timeout={typed}")
+    facts = host_facts(
+        grub={"/etc/default/grub": DEFAULT_GRUB, DROP_IN: drop_in(parameters)},
+        grub_cfg=menu(parameters),
+        cmdline=f"{LINE} {parameters}",
+        kernel=f"running {release}\n",
+        modules=PARTS["modules"].replace("lockup_timeout 10000", f"lockup_timeout {typed}"),
+    )
+    assert verdict(facts, "kernel.lockup_timeout").status == status
+
+
+def test_a_misspelt_parameter_is_named_with_the_nearest() -> None:
+    facts = host_facts(cmdline=f"{LINE} {PARAMETERS} amdgpu.gtt_size=49152")
+    found = verdict(facts, "kernel.arguments")
+    assert (found.status, found.layer) == (Status.FAIL, Layer.BOOTED)
+    assert "amdgpu.gtt_size is not a parameter of amdgpu (amdgpu.gttsize?)" in found.observed
+
+
+def test_a_simulated_gpu_is_a_skip_with_its_reason_on_a_virtual_machine_only() -> None:
+    simulated = {"memory_gib": 61, "gpu": "1002:1900"}
+    virtual = host_facts(machine="hostname=vm\nvirtualization=qemu\n", gpus="")
+    found = verdict(virtual, "kernel.gtt", host_simulated=simulated)
+    assert found.status == "skip"
+    assert "mem_info_gtt_total" in found.reason
+    real = verdict(host_facts(gpus=""), "kernel.gtt", host_simulated=simulated)
+    assert real.status == "fail"
+
+
+def test_a_kernel_installed_since_the_boot_waits_for_a_reboot() -> None:
+    facts = host_facts(
+        kernel=f"{PARTS['kernel']}installed 6.12.120+deb13-amd64 1800000000 1800000000 amdgpu ttm\n"
+    )
+    found = verdict(facts, "kernel.current")
+    assert (found.status, found.severity) == ("fail", "recommended")
+    assert "6.12.120" in found.observed

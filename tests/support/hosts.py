@@ -1,0 +1,99 @@
+"""A host's facts, written as the probes would print them; every part can be another."""
+
+from collections.abc import Mapping
+
+from apuhost.host_facts import HostFacts, Reading
+from apuhost.probes.files import TextFile, frame
+from apuhost.settings import Settings, resolve
+
+RELEASE = "6.12.117+deb13-amd64"
+GIB = 1024**3
+LINE = "BOOT_IMAGE=/boot/vmlinuz-6.12.117+deb13-amd64 root=UUID=2a ro"
+PARAMETERS = "amd_iommu=off ttm.pages_limit=12582912 amdgpu.lockup_timeout=10000"
+DROP_IN = "/etc/default/grub.d/zz-apuhost.cfg"
+
+BOOTED_AT = 1_700_000_000
+
+DEFAULT_GRUB = 'GRUB_DEFAULT=0\nGRUB_CMDLINE_LINUX_DEFAULT="quiet"\nGRUB_CMDLINE_LINUX=""\n'
+
+GPU_780M = (
+    f"gpu pci=0000:c6:00.0 vendor=0x1002 device=0x1900 driver=amdgpu gtt={48 * GIB} vram={GIB}\n"
+)
+
+PARTS: Mapping[str, str] = {
+    "machine": "hostname=minipc\nvirtualization=none\nsys_vendor=GMKtec\n",
+    "os_release": 'ID=debian\nNAME="Debian GNU/Linux"\nVERSION_ID="13"\n',
+    "kernel": f"running {RELEASE}\ninstalled {RELEASE} 1600000000 1600000000 amdgpu ttm\n",
+    "cmdline": f"{LINE} quiet {PARAMETERS}\n",
+    "meminfo": f"MemTotal:       {63 * 1024 * 1024} kB\n",
+    "boot": (f"boot_id=2d50da51-0000-4000-8000-000000000001\nbooted_at={BOOTED_AT}\nuptime=240\n"),
+    "loader": (
+        "efi=yes\ninfo=GRUB 2.12\ntool=grub-mkconfig\ntool=grub-script-check\n"
+        "tool=update-initramfs\nfile=/boot/grub/grub.cfg\nfile=/etc/default/grub\n"
+    ),
+    "modules": (
+        "loaded ttm\nloaded amdgpu\n"
+        "known ttm pages_limit\nknown amdgpu lockup_timeout\nknown amdgpu gttsize\n"
+        "live ttm pages_limit 12582912\nlive amdgpu lockup_timeout 10000\n"
+    ),
+    "gpus": GPU_780M,
+    "iommu": "groups=0\ntranslated=0\n",
+    "disk": "/dev/nvme0n1p2 2000000000000 1 1000000000000 1% /\n",
+}
+
+
+def menu(*lines: str) -> str:
+    """A grub.cfg with one normal and one recovery entry per kernel line."""
+    entries = "".join(
+        f"menuentry 'Debian GNU/Linux' {{\n\tlinux\t/boot/vmlinuz-{RELEASE} root=UUID=2a ro "
+        f"{line}\n\tinitrd\t/boot/initrd.img\n}}\n"
+        f"menuentry 'Debian GNU/Linux (recovery mode)' {{\n\tlinux\t/boot/vmlinuz-{RELEASE} "
+        "root=UUID=2a ro single\n}\n"
+        for line in lines
+    )
+    return f"### BEGIN /etc/grub.d/10_linux ###\n{entries}### END /etc/grub.d/10_linux ###\n"
+
+
+def drop_in(parameters: str = PARAMETERS) -> str:
+    """Our drop-in as the role renders it."""
+    return (
+        "# Written by apuhost; edits here are overwritten. "
+        "The settings are kernel_* in the inventory.\n"
+        "# Way back: remove this file, put *.before-apuhost files back where they stand, "
+        "run update-grub.\n"
+        f'GRUB_CMDLINE_LINUX_DEFAULT="$GRUB_CMDLINE_LINUX_DEFAULT {parameters}"\n'
+    )
+
+
+def framed(files: Mapping[str, str]) -> str:
+    """Files as a probe frames them."""
+    return frame(tuple(TextFile(path, text) for path, text in files.items()))
+
+
+def host_facts(
+    *,
+    grub: Mapping[str, str] | None = None,
+    grub_cfg: str | None = None,
+    modprobe: Mapping[str, str] | None = None,
+    **parts: str,
+) -> HostFacts:
+    """A healthy reference host, deployed by apuhost, but for the parts that are given."""
+    sources = {"/etc/default/grub": DEFAULT_GRUB, DROP_IN: drop_in()} if grub is None else grub
+    text = menu(f"quiet {PARAMETERS}") if grub_cfg is None else grub_cfg
+    texts = {
+        **PARTS,
+        "grub": framed(sources),
+        "grub_cfg": framed({"/boot/grub/grub.cfg": text}),
+        "modprobe": framed(modprobe or {}),
+        **parts,
+    }
+    readings = {name: Reading(text, 0) for name, text in texts.items()}
+    return HostFacts("minipc", "2026-11-29T09:14:00+00:00", readings)
+
+
+def settings(**data: object) -> Settings:
+    """Settings from host data, which must be right."""
+    resolved, problems = resolve("minipc", data)
+    if resolved is None:
+        raise ValueError(problems)
+    return resolved
