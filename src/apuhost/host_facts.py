@@ -269,6 +269,8 @@ def _exchange(process: "subprocess.Popen[bytes]", stdin: str) -> bytes:
     return out
 
 
+NO_SUDO = "it has no sudo: install sudo, or log in as root with _sudo = False"
+
 REASONS = (
     (
         "REMOTE HOST IDENTIFICATION HAS CHANGED",
@@ -295,11 +297,11 @@ REASONS = (
     ),
     ("incorrect password", "sudo refuses the password in _sudo_password"),
     ("not in the sudoers file", "this user may not use sudo: add it to the group sudo"),
-    ("sudo: not found", "it has no sudo: install sudo, or log in as root with _sudo = False"),
-    (
-        "sudo: command not found",
-        "it has no sudo: install sudo, or log in as root with _sudo = False",
-    ),
+    ("sudo: not found", NO_SUDO),
+    ("sudo: command not found", NO_SUDO),
+    # env's own words, under LC_ALL=C or in UTF-8.
+    ("'sudo': No such file", NO_SUDO),
+    ("‘sudo’: No such file", NO_SUDO),
 )
 
 

@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
@@ -13,6 +14,10 @@ from typing import Any
 from apuhost import roles
 from apuhost.errors import ApuhostError
 from apuhost.settings import Problem, Settings, resolve
+
+
+# What a traceback puts before the sentence: the exception's dotted name.
+_EXCEPTION = re.compile(r"^(?:\w+\.)*\w+(?:Error|Exception|Exit): ")
 
 
 class InventoryError(ApuhostError):
@@ -87,7 +92,9 @@ def _last_error(stderr: str) -> str:
     """The sentence that matters in what pyinfra prints of a failing inventory file."""
     lines = [line.strip() for line in stderr.splitlines() if line.strip()]
     said = [line for line in lines if not line.startswith("-->")]
-    return said[-1].removeprefix("RuntimeError: ") if said else "pyinfra could not read it"
+    if not said:
+        return "pyinfra could not read it"
+    return _EXCEPTION.sub("", said[-1])
 
 
 def _limited(hosts: tuple[Host, ...], limits: tuple[str, ...]) -> tuple[Host, ...]:
