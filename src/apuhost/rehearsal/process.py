@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import time
@@ -28,6 +29,11 @@ class RehearsalError(ApuhostError):
     def __init__(self, message: str, log: Path | None = None) -> None:
         super().__init__(message)
         self.log = log
+
+
+def search_path() -> str:
+    """$PATH and the folders of system programs, which an ordinary user's may lack."""
+    return f"{os.environ.get('PATH', os.defpath)}:/usr/local/sbin:/usr/sbin:/sbin"
 
 
 def silent(_: str) -> None:
@@ -66,8 +72,9 @@ def run(
         stream.flush()
         try:
             process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=stream, stderr=subprocess.STDOUT
-            )
+                command, stdin=subprocess.DEVNULL, stdout=stream, stderr=subprocess.STDOUT,
+                env=os.environ | {"PATH": search_path(), "LC_ALL": "C.UTF-8"},
+            )  # fmt: skip
         except OSError as error:
             raise RehearsalError(f"{name}: {error.strerror}", log) from error
         status = _wait(process, seconds, lambda: heartbeat(_last_word(log)))

@@ -1,0 +1,78 @@
+"""Where the rehearsal's files live and how its record survives damage."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from apuhost.rehearsal import state
+from apuhost.rehearsal.state import Machine, NoMachineError
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    return Machine(tmp_path, 2222, "operator", tmp_path / "base")
+
+
+def test_what_is_saved_is_loaded(machine: Machine) -> None:
+    state.save(machine)
+    assert state.load(machine.directory) == machine
+
+
+def test_a_later_record_replaces_the_earlier_one(machine: Machine) -> None:
+    state.save(machine)
+    state.save(replace(machine, port=2223))
+    assert state.load(machine.directory).port == 2223
+
+
+def test_the_record_is_for_its_owner_only_and_nothing_temporary_stays(machine: Machine) -> None:
+    state.save(machine)
+    (record,) = machine.directory.iterdir()
+    assert record.stat().st_mode & 0o777 == 0o600
+
+
+def test_no_machine_says_what_to_run(tmp_path: Path) -> None:
+    with pytest.raises(NoMachineError, match="no rehearsal machine: run apuhost rehearse up"):
+        state.load(tmp_path / "absent")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "{", "[]", "null", "{}", '"x"', "\udc80",
+        '{"directory": "/d", "port": "22", "user": "o", "base": "/b"}',
+        '{"directory": "/d", "port": 0, "user": "o", "base": "/b"}',
+        '{"directory": "d", "port": 22, "user": "o", "base": "/b"}',
+        '{"directory": "/d", "port": 22, "user": "", "base": "/b"}',
+        '{"directory": 7, "port": 22, "user": "o", "base": "/b"}',
+        '{"directory": "/d", "port": 22, "user": "o"}',
+    ],
+)  # fmt: skip
+def test_a_damaged_record_is_no_machine(tmp_path: Path, text: str) -> None:
+    (tmp_path / "machine.json").write_bytes(text.encode(errors="surrogateescape"))
+    with pytest.raises(
+        NoMachineError, match=r"machine\.json is damaged.*run apuhost rehearse down"
+    ):
+        state.load(tmp_path)
+
+
+def test_the_state_directory_can_be_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("APUHOST_REHEARSAL_STATE", "/somewhere/else")
+    assert state.state_directory() == Path("/somewhere/else")
+
+
+@pytest.mark.parametrize(
+    ("variable", "where"),
+    [
+        ("/x", Path("/x/apuhost/rehearsal")),
+        ("relative", Path("/home/me/.local/state/apuhost/rehearsal")),
+        ("", Path("/home/me/.local/state/apuhost/rehearsal")),
+    ],
+)
+def test_the_state_directory_follows_xdg(
+    monkeypatch: pytest.MonkeyPatch, variable: str, where: Path
+) -> None:
+    monkeypatch.delenv("APUHOST_REHEARSAL_STATE", raising=False)
+    monkeypatch.setenv("HOME", "/home/me")
+    monkeypatch.setenv("XDG_STATE_HOME", variable)
+    assert state.state_directory() == where
