@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from apuhost import kernels, roles, sizing
+from apuhost.probes import cmdline
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -42,7 +43,8 @@ PYINFRA_KEYS = tuple(
 )
 
 # A parameter travels through a double-quoted shell string and a line split at blanks.
-_PARAMETER = re.compile(r"[A-Za-z0-9_.\-]+(=[A-Za-z0-9_.,:;@%+/=\-]*)?")
+# It begins with a letter: the kernel hands what follows a lone "--" to init.
+_PARAMETER = re.compile(r"[A-Za-z][A-Za-z0-9_.\-]*(=[A-Za-z0-9_.,:;@%+/=\-]*)?")
 
 
 class _Model(BaseModel):
@@ -61,8 +63,12 @@ class KernelSettings(_Model):
     @field_validator("kernel_lockup_timeout_ms")
     @classmethod
     def _timeouts(cls, value: int | str) -> int | str:
-        rings = kernels.ring_timeouts(str(value), "7.0").values()
-        if len(str(value).split(",")) not in (1, len(rings)):
+        try:
+            rings = kernels.ring_timeouts(str(value), "7.0").values()
+        except kernels.LockupTimeoutError as error:
+            raise ValueError(str(error)) from error
+        # Nothing at all is for the driver "not set"; two or three leave rings to its version.
+        if not str(value) or str(value).count(",") not in (0, len(rings) - 1):
             raise ValueError("one number, or four")
         if not all(-1 <= ms <= MAX_TIMEOUT_MS for ms in rings):
             raise ValueError("out of range")
@@ -74,8 +80,11 @@ class KernelSettings(_Model):
         for value in values:
             if not _PARAMETER.fullmatch(value):
                 raise ValueError(f"{value!r} is not a kernel parameter")
-            if value.partition("=")[0].replace("-", "_") in MANAGED:
+            if cmdline.canonical(value.partition("=")[0]) in MANAGED:
                 raise ValueError(f"{value!r} has a setting of its own")
+        keys = [cmdline.canonical(value.partition("=")[0]) for value in values]
+        if len(keys) != len(set(keys)):
+            raise ValueError("a key stands twice: of a key, the kernel line shows the last value")
         return values
 
     @field_validator("kernel_remove_args")
@@ -180,5 +189,8 @@ def _fill(
 
 
 def _shown(value: object) -> str:
-    text = json.dumps(value, ensure_ascii=False, default=str)
+    try:
+        text = json.dumps(value, ensure_ascii=False, default=str)
+    except (ValueError, TypeError):
+        return "not a plain value"
     return text if len(text) <= SHOWN_LENGTH else f"{text[:SHOWN_LENGTH]}…"
