@@ -1,6 +1,8 @@
 """What the kernel role changes: files under /etc, the initramfs, grub.cfg."""
 
+import re
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 
 from apuhost import kernels, roles
 from apuhost.changes import BACKUP, FileChange
@@ -34,8 +36,7 @@ def drop_in(derived: Derived, facts: HostFacts) -> tuple[FileChange, ...]:
 
 def grub_files(derived: Derived, facts: HostFacts) -> tuple[FileChange, ...]:
     """Our keys in /etc/default/grub and in drop-ins that are not ours."""
-    readable = (file for file in _others(facts) if not grub.defaults(file.text).undetermined)
-    return _taken_out(readable, lambda text: grub.without(text, derived.managed_keys))
+    return _taken_out(_others(facts), lambda text: _grub_without(text, derived))
 
 
 def module_options(derived: Derived, facts: HostFacts) -> tuple[FileChange, ...]:
@@ -92,7 +93,7 @@ def untouched(derived: Derived, facts: HostFacts) -> tuple[tuple[str, list[str],
     shell = [
         (file.path, keys, "only a shell could tell what it does; take them out by hand")
         for file in _others(facts)
-        if grub.defaults(file.text).undetermined and (keys := _mentioned(file.text, derived))
+        if _needs_a_shell(file.text, derived) and (keys := _mentioned(file.text, derived))
     ]
     parameters = _module_parameters(derived)
     packaged = [
@@ -106,21 +107,35 @@ def untouched(derived: Derived, facts: HostFacts) -> tuple[tuple[str, list[str],
 def _ring_notes(settings: Settings, derived: Derived, release: str) -> list[str]:
     """Rings that get less than was typed, or less than this kernel gives by itself."""
     typed = str(settings.kernel.kernel_lockup_timeout_ms)
+    one = None if "," in typed else int(typed)
     default = kernels.lockup_behaviour(release).default
     said = []
-    if "," not in typed and derived.rings.compute not in (int(typed), default.compute):
-        said.append(f"Compute stays at {derived.rings.compute} ms")
     for ring, ms, kept in zip(kernels.RINGS, derived.rings.values(), default.values(), strict=True):
         if ms < 0:
             said.append(f"ring {ring} has no watchdog: a GPU that hangs needs a reboot")
         elif ms < kept:
             said.append(f"ring {ring} is cut from kernel {release}'s {kept} ms to {ms} ms")
-        elif "," not in typed and 0 < ms < int(typed):
+        elif one is not None and (one < 0 or ms < one):
             said.append(
                 f"ring {ring} stays at {ms} ms: on kernel {release} one number does not reach it "
                 "(write four: GFX,Compute,SDMA,Video)"
             )
     return said
+
+
+def _grub_without(text: str, derived: Derived) -> str:
+    """The file less our keys; the file as it is where only a shell could tell (see `untouched`)."""
+    with suppress(grub.Undetermined):
+        return grub.without(text, derived.managed_keys)
+    return text
+
+
+def _needs_a_shell(text: str, derived: Derived) -> bool:
+    try:
+        grub.without(text, derived.managed_keys)
+    except grub.Undetermined:
+        return True
+    return False
 
 
 def _kept(path: str) -> str:
@@ -133,7 +148,12 @@ def _others(facts: HostFacts) -> tuple[TextFile, ...]:
 
 def _mentioned(text: str, derived: Derived) -> list[str]:
     code = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("#"))
-    return sorted(key for key in derived.managed_keys if f"{key}=" in code)
+    return [key for key in sorted(derived.managed_keys) if re.search(_gives(key), code)]
+
+
+def _gives(key: str) -> str:
+    """A pattern for "key=" that passes over longer keys: iommu= is not in amd_iommu=."""
+    return rf"(?<![\w.\-]){re.escape(key)}="
 
 
 def _module_parameters(derived: Derived) -> frozenset[tuple[str, str]]:
