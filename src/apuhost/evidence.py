@@ -26,18 +26,35 @@ class EvidenceError(ApuhostError):
 
 
 def save(folder: Path, host: Host, facts: HostFacts) -> Path:
-    """Write one host's facts under `folder`: whole or not at all. Returns where they are."""
-    target = folder / quote(host.name, safe="@")
+    """Write one host's facts under `folder`: whole or not at all. Returns where they are.
+
+    Raises:
+        EvidenceError: the folder cannot be written.
+    """
+    target = folder / _folder_name(host.name)
+    try:
+        _write(target, host, facts)
+    except OSError as error:
+        raise EvidenceError(f"{error.filename or target}: {error.strerror}") from error
+    return target
+
+
+def _write(target: Path, host: Host, facts: HostFacts) -> None:
     new = target.with_name(f".{target.name}.new")
     shutil.rmtree(new, ignore_errors=True)
     new.mkdir(parents=True)
     for name, reading in facts.readings.items():
         (new / f"{name}.txt").write_bytes(reading.text.encode("utf-8", "surrogateescape"))
-    (new / INDEX).write_text(json.dumps(_index(host, facts), indent=2, default=str) + "\n")
+    (new / INDEX).write_text(json.dumps(_index(host, facts), indent=2, default=str) + "\n", "utf-8")
     if target.exists():
         shutil.rmtree(target)
     new.rename(target)
-    return target
+
+
+def _folder_name(host: str) -> str:
+    # A name that begins with a dot would be hidden, or be the folder itself.
+    name = quote(host, safe="@")
+    return f"%2E{name[1:]}" if name.startswith(".") else name
 
 
 def load(folder: Path) -> dict[str, tuple[Settings, HostFacts]]:
@@ -64,11 +81,11 @@ def _index(host: Host, facts: HostFacts) -> dict[str, Any]:
 
 def _load_host(path: Path) -> tuple[str, tuple[Settings, HostFacts]]:
     try:
-        index = json.loads(path.read_text())
+        index = json.loads(path.read_text("utf-8"))
         host, statuses = str(index["host"]), dict(index["status"])
         settings, problems = resolve(host, index["settings"])
         facts = HostFacts(host, str(index["gathered"]), _readings(path.parent, statuses))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, ArithmeticError) as error:
         raise EvidenceError(f"{path}: not readable as facts ({error})") from error
     if settings is None:
         raise EvidenceError(f"{path}: {'; '.join(problem.sentence for problem in problems)}")

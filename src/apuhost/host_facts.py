@@ -39,6 +39,7 @@ from apuhost.probes import (
     modules,
     os_release,
 )
+from apuhost.probes.pairs import whole_number
 
 PROBES: Mapping[str, ModuleType] = {
     module.__name__.rpartition(".")[2]: module
@@ -201,9 +202,10 @@ def unframe(mark: str, text: str) -> dict[str, Reading]:
     for name in PROBES:
         _, began, rest = text.partition(f"{mark} begin {name}\n")
         body, ended, tail = rest.partition(f"\n{mark} end {name} ")
-        status = tail.split("\n", 1)[0].strip()
-        if began and ended and status.isdigit():
-            readings[name] = Reading(body, int(status))
+        number, whole, _ = tail.partition("\n")
+        status = whole_number(number)
+        if began and ended and whole and status is not None:
+            readings[name] = Reading(body, status)
     return readings
 
 
@@ -225,6 +227,8 @@ def _ask(host: Host) -> HostFacts | Unreachable:
             raise Unreachable("answered, but ran no probe: is its login shell a shell?")
     except ApuhostError as error:
         return Unreachable(str(error))
+    except OSError as error:
+        return Unreachable(f"{error.filename or 'ssh'} does not start here: {error.strerror}")
     return HostFacts(host.name, datetime.now(UTC).isoformat(timespec="seconds"), readings)
 
 
@@ -301,7 +305,7 @@ REASONS = (
     ("sudo: command not found", NO_SUDO),
     # env's own words, under LC_ALL=C or in UTF-8.
     ("'sudo': No such file", NO_SUDO),
-    ("‘sudo’: No such file", NO_SUDO),
+    ("\u2018sudo\u2019: No such file", NO_SUDO),
 )
 
 

@@ -15,7 +15,6 @@ from apuhost import roles
 from apuhost.errors import ApuhostError
 from apuhost.settings import Problem, Settings, resolve
 
-
 # What a traceback puts before the sentence: the exception's dotted name.
 _EXCEPTION = re.compile(r"^(?:\w+\.)*\w+(?:Error|Exception|Exit): ")
 
@@ -80,9 +79,12 @@ def origin(path: Path, host: Host, key: str) -> Path:
 def _debug_inventory(path: Path) -> str:
     # A process of its own: importing pyinfra_cli patches gevent into the caller.
     command = [sys.executable, "-m", "pyinfra", str(path.resolve()), "debug-inventory", "--json"]
-    done = subprocess.run(
-        command, cwd=roles.CHECKOUT, capture_output=True, text=True, check=False, timeout=60
-    )
+    try:
+        done = subprocess.run(
+            command, cwd=roles.CHECKOUT, capture_output=True, text=True, timeout=60, check=False
+        )
+    except subprocess.TimeoutExpired as error:
+        raise InventoryError(f"{path}: not read within 60 s: what does it wait for?") from error
     if done.returncode != 0 or not done.stdout.startswith("["):
         raise InventoryError(f"{path}: {_last_error(done.stderr)}")
     return done.stdout

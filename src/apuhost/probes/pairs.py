@@ -1,6 +1,10 @@
 """Lines of `key value` or `key=value`, the form that the small probes print."""
 
+import re
 from collections.abc import Iterator
+
+# 64 bits take 20 digits. [0-9], not isdigit(): int() and isdigit() know digits of other scripts.
+_WHOLE_NUMBER = re.compile(r"[0-9]{1,20}")
 
 
 def pairs(text: str, separator: str = "=") -> Iterator[tuple[str, str]]:
@@ -14,5 +18,4 @@ def pairs(text: str, separator: str = "=") -> Iterator[tuple[str, str]]:
 def whole_number(text: str | None) -> int | None:
     """A decimal number as sysfs and procfs print it, or None."""
     stripped = (text or "").strip()
-    # isascii: int() also takes digits of other scripts, which no kernel prints.
-    return int(stripped) if stripped.isascii() and stripped.isdigit() else None
+    return int(stripped) if _WHOLE_NUMBER.fullmatch(stripped) else None
