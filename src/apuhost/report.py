@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from difflib import unified_diff
+from textwrap import wrap
 from typing import Any
 
 from apuhost.changes import FileChange, HostPlan
@@ -12,6 +13,7 @@ from apuhost.verdicts import Layer, Severity, Status, Verdict
 from apuhost.verdicts.host import HostReport
 
 SCHEMA = 1
+WIDTH = 100
 ID_WIDTH = 22
 INDENT = " " * (6 + ID_WIDTH)
 WORDS = {Status.PASS: "ok", Status.FAIL: "FAIL", Status.SKIP: "skip", Status.UNKNOWN: "?"}
@@ -22,16 +24,20 @@ def diff(change: FileChange) -> list[str]:
     before = (change.before or "").splitlines()
     lines = unified_diff(before, change.after.splitlines(), lineterm="", n=0)
     shown = [line for line in lines if not line.startswith(("---", "+++", "@@"))]
-    return [f"{line[0]} {_visible(line[1:])}" for line in shown]
+    return [f"{line[0]} {visible(line[1:])}" for line in shown]
 
 
-def _visible(text: str) -> str:
+def visible(text: str) -> str:
     """Text of a host as one line of a terminal: control characters are shown, not obeyed."""
     return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
 
 
 def plan_lines(host: str, plan: HostPlan) -> list[str]:
     """What would change on a host, as a diff, with the notes that go with it."""
+    return [visible(line) for line in _plan_lines(host, plan)]
+
+
+def _plan_lines(host: str, plan: HostPlan) -> list[str]:
     if plan.empty:
         return [f"{host}  nothing to change", *_notes(plan)]
     lines = [f"{host}  {_headline(plan)}"]
@@ -67,7 +73,7 @@ def verify_lines(reports: Sequence[HostReport], inventory: str, *, every: bool) 
     for report in reports:
         lines += _host_lines(report, inventory, every=every)
         lines.append("")
-    return lines[:-1]
+    return [visible(line) for line in lines[:-1]]
 
 
 def _host_lines(report: HostReport, inventory: str, *, every: bool) -> list[str]:
@@ -86,13 +92,27 @@ def verdict_lines(verdict: Verdict, host: str, inventory: str) -> list[str]:
     word = WORDS[verdict.status]
     if verdict.status is Status.FAIL and verdict.severity is Severity.RECOMMENDED:
         word = "warn"
-    lines = [f"{word:5} {verdict.id:{ID_WIDTH}}{_visible(_sentence(verdict))}"]
+    lines = _wrapped(f"{word:5} {verdict.id:{ID_WIDTH}}", _sentence(verdict))
     if verdict.status is Status.FAIL and verdict.layer:
-        evidence = f"  ({_visible(verdict.evidence)})" if verdict.evidence else ""
-        lines.append(f"{INDENT}differs first at: {verdict.layer}{evidence}")
+        evidence = f"  ({verdict.evidence})" if verdict.evidence else ""
+        lines += _wrapped(INDENT, f"differs first at: {verdict.layer}{evidence}")
     if verdict.fix and verdict.status is Status.FAIL:
-        lines.append(f"{INDENT}fix: {fix(verdict, host, inventory)}")
-    return lines
+        lines += _wrapped(INDENT, f"fix: {fix(verdict, host, inventory)}")
+    return [visible(line) for line in lines]
+
+
+def _wrapped(head: str, sentence: str) -> list[str]:
+    """The sentence behind its head, cut at blanks into lines of WIDTH; its words stay whole."""
+    lines = wrap(
+        visible(sentence),
+        WIDTH - len(head),
+        break_long_words=False,
+        break_on_hyphens=False,
+        replace_whitespace=False,
+    )
+    return [
+        f"{head}{line}" if n == 0 else f"{INDENT}{line}" for n, line in enumerate(lines or [""])
+    ]
 
 
 def fix(verdict: Verdict, host: str, inventory: str) -> str:

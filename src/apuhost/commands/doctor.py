@@ -8,6 +8,7 @@ from apuhost import inventory
 from apuhost.derived import derive
 from apuhost.host_facts import HostFacts, Unreachable, Unreadable, gather
 from apuhost.inventory import Host
+from apuhost.report import visible
 from apuhost.settings import Settings
 from apuhost.verdicts.host import header
 from apuhost.verdicts.refusals import by_topic
@@ -62,4 +63,4 @@ def _host(host: Host, settings: Settings, facts: HostFacts | Unreachable) -> int
 
 
 def _line(word: str, topic: str, sentence: str) -> None:
-    print(f"  {word:5} {topic:16} {sentence}".rstrip())
+    print(f"  {word:5} {topic:16} {visible(sentence)}".rstrip())

@@ -65,9 +65,8 @@ def _plan(host: str, settings: Settings, facts: HostFacts | Unreachable) -> Plan
 
 def _lines(planned: Planned) -> list[str]:
     if planned.unreachable:
-        return [f"{planned.host}  not reached: {planned.unreachable}"]
+        return [report.visible(f"{planned.host}  not reached: {planned.unreachable}")]
     if planned.plan is None:
-        return [f"{planned.host}  refused: {why}" for why in planned.refused] + [
-            f"{planned.host}  nothing will be touched"
-        ]
+        refused = [f"{planned.host}  refused: {report.visible(why)}" for why in planned.refused]
+        return [*refused, f"{planned.host}  nothing will be touched"]
     return report.plan_lines(planned.host, planned.plan)
