@@ -9,6 +9,7 @@ from apuhost.derived import Derived, key_of
 from apuhost.host_facts import HostFacts, Unreadable
 from apuhost.probes import cmdline, grub
 from apuhost.probes.gpus import Gpu
+from apuhost.probes.pairs import whole_number
 from apuhost.settings import GTT_KEY, LOCKUP_KEY, Settings
 from apuhost.verdicts import Found, Layer, Look, Question, Severity, Verdict, judge
 from apuhost.verdicts.parameter import DEPLOY, Parameter, live, looks
@@ -19,6 +20,9 @@ TOLERANCE = 0.01
 
 CAPPED = "the kernel cuts GTT to MemTotal (commit 5e70f6804b4d, 7.2 and back-ported)"
 GPU_PREFIXES = ("ttm.", "amdgpu.", "amdttm.")
+
+EVERY_MODULE = frozenset({"dyndbg", "async_probe"})
+"""Parameters that the kernel knows for each module; modinfo lists them for none."""
 
 
 def verdicts(settings: Settings, derived: Derived, facts: HostFacts) -> tuple[Verdict, ...]:
@@ -136,7 +140,8 @@ def _depth(look: Look) -> int:
 
 
 def _pages(text: str) -> str:
-    return f"{sizing.gtt_gib(int(text)):g} GiB" if text.isdigit() else f"pages_limit {text}"
+    pages = whole_number(text)
+    return f"pages_limit {text}" if pages is None else f"{sizing.gtt_gib(pages):g} GiB"
 
 
 def _rings(text: str, release: str) -> str:
@@ -230,13 +235,15 @@ def _spelt(line: cmdline.Cmdline, where: str, facts: HostFacts) -> Found:
     for argument in line.arguments:
         key = cmdline.canonical(argument.key)
         module = key.partition(".")[0]
+        if key.removeprefix(f"{module}.") in EVERY_MODULE:
+            continue
         if key.startswith(GPU_PREFIXES) and facts.modules.knows(module) and key not in known:
             near = get_close_matches(key, known, n=1)
             hint = f" ({near[0]}?)" if near else ""
             return Found(
                 False,
                 f"{key} is not a parameter of {module}{hint}",
-                f"{where} has {argument.key}={argument.value}",
+                f"{where} has {cmdline.join([argument])}",
                 "take it out by hand, or name it in kernel_remove_args",
             )
     return Found(True, "none misspelt")

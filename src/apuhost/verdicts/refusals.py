@@ -18,6 +18,7 @@ INITRAMFS_BYTES = 256 * MIB
 """update-initramfs writes the new image beside the old one; Ubuntu's are up to 200 MB."""
 
 GPU_MODULES = frozenset({"amdgpu", "ttm"})
+EXTLINUX = "/boot/extlinux/extlinux.conf"
 GRUB_TOOLS = frozenset({"grub-mkconfig", "grub-script-check"})
 
 Refusal = Callable[[Settings, Derived, HostFacts], Iterator[str]]
@@ -62,6 +63,8 @@ def _boot_loader(_: Settings, __: Derived, facts: HostFacts) -> Iterator[str]:
         yield "proxmox-boot-tool is in charge of its boot loader, not update-grub"
     elif "/etc/kernelstub/configuration" in loader.files:
         yield "kernelstub is in charge of its boot loader, not GRUB"
+    elif EXTLINUX in loader.files and not loader.efi:
+        yield "extlinux is in charge of its boot loader, not GRUB"
     elif missing := sorted(GRUB_TOOLS - loader.tools):
         yield f"has no GRUB: {', '.join(missing)} not found"
     elif changes.GRUB_CFG not in loader.files or changes.GRUB_DEFAULTS not in loader.files:
@@ -106,20 +109,31 @@ def _dkms(_: Settings, derived: Derived, facts: HostFacts) -> Iterator[str]:
         )
 
 
-def _disabled_gpu(_: Settings, __: Derived, facts: HostFacts) -> Iterator[str]:
-    configured = grub.configured(facts.grub.files)
-    line = cmdline.read(f"{configured.linux} {configured.linux_default}")
+def _disabled_gpu(_: Settings, derived: Derived, facts: HostFacts) -> Iterator[str]:
+    line = _next_line(derived, facts)
     if "nomodeset" in line:
-        yield f"nomodeset keeps amdgpu from starting: take it out of {_where('nomodeset', facts)}"
+        where = _where("nomodeset", derived, facts)
+        yield f"nomodeset keeps amdgpu from starting: take it out of {where}"
     for key in ("modprobe.blacklist", "module_blacklist"):
         if any("amdgpu" in (value or "").split(",") for value in line.values(key)):
-            yield f"{key}=amdgpu keeps the driver away: take it out of {_where(key, facts)}"
+            where = _where(key, derived, facts)
+            yield f"{key}=amdgpu keeps the driver away: take it out of {where}"
     for blacklisted in facts.modprobe.blacklisted:
         if blacklisted.module == "amdgpu":
             yield f"{blacklisted.path} blacklists amdgpu: take that line out"
 
 
-def _where(key: str, facts: HostFacts) -> str:
+def _next_line(derived: Derived, facts: HostFacts) -> cmdline.Cmdline:
+    """The operator's own parameters and ours: the line that a deploy leads to."""
+    configured = grub.configured(facts.grub.files)
+    line = f"{configured.linux} {configured.linux_default}"
+    others = cmdline.without(line, derived.managed_keys)
+    return cmdline.read(" ".join((others, *derived.kernel_parameters)))
+
+
+def _where(key: str, derived: Derived, facts: HostFacts) -> str:
+    if key in cmdline.read(" ".join(derived.kernel_parameters)):
+        return "kernel_extra_args"
     return ", ".join(grub.sources(facts.grub.files, key)) or changes.GRUB_DEFAULTS
 
 
