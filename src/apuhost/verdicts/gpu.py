@@ -6,6 +6,9 @@ from apuhost.host_facts import HostFacts
 from apuhost.settings import Settings
 from apuhost.verdicts import Found, Layer, Question, Verdict, judge
 
+IDS = ("gpu.driver",)
+"""What `verdicts` answers, in its order."""
+
 
 def verdicts(settings: Settings, _: Derived, facts: HostFacts) -> tuple[Verdict, ...]:
     """Every verdict of this concern, in a fixed order."""

@@ -7,7 +7,7 @@ from apuhost import hardware
 from apuhost.derived import derive
 from apuhost.host_facts import HostFacts, Unreachable, Unreadable
 from apuhost.settings import Settings
-from apuhost.verdicts import Question, Status, Verdict, gpu, kernel
+from apuhost.verdicts import Status, Verdict, gpu, kernel
 
 CONCERNS = (kernel, gpu)
 BOOT_ID_SHOWN = 8
@@ -33,12 +33,16 @@ def report(host: str, settings: Settings, facts: HostFacts | Unreachable) -> Hos
 
 
 def verdicts(settings: Settings, facts: HostFacts) -> tuple[Verdict, ...]:
-    """Every verdict of every concern; without memory and kernel nothing can be judged."""
+    """Every verdict of every concern; without memory and kernel each of them is unknown."""
     try:
         derived = derive(settings, facts)
     except Unreadable as error:
-        asked = Question("kernel.gtt", "memory, kernel and kind of machine can be read")
-        return (Verdict(asked.id, Status.UNKNOWN, asked.expected, "not read", reason=str(error)),)
+        asked = "memory, kernel and kind of machine can be read"
+        return tuple(
+            Verdict(verdict_id, Status.UNKNOWN, asked, "not read", reason=str(error))
+            for concern in CONCERNS
+            for verdict_id in concern.IDS
+        )
     judged = (concern.verdicts(settings, derived, facts) for concern in CONCERNS)
     return tuple(chain.from_iterable(judged))
 

@@ -24,6 +24,17 @@ GPU_PREFIXES = ("ttm.", "amdgpu.", "amdttm.")
 EVERY_MODULE = frozenset({"dyndbg", "async_probe"})
 """Parameters that the kernel knows for each module; modinfo lists them for none."""
 
+IDS = (
+    "kernel.gtt",
+    "kernel.iommu",
+    "kernel.lockup_timeout",
+    "kernel.arguments",
+    "kernel.drop_in",
+    "kernel.modules",
+    "kernel.current",
+)
+"""What `verdicts` answers, in its order."""
+
 
 def verdicts(settings: Settings, derived: Derived, facts: HostFacts) -> tuple[Verdict, ...]:
     """Every verdict of this concern, in a fixed order."""
