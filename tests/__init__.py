@@ -1,0 +1,1 @@
+"""Is our code right: offline, service and VM tiers."""

@@ -1,7 +1,8 @@
 """apuhost: a mini PC with an AMD APU as a local-LLM server, provisioned and proven.
 
-Layers, each importing only downwards (tests/offline/test_architecture.py reads the imports)::
+Layers, each importing only downwards (tests/offline/test_architecture.py reads these lines)::
 
-    cli > bundle, bench, rehearsal > engines, report > verdicts, changes
-        > host_facts, inventory > settings > sizing > probes, hardware, roles, oci > errors
+    cli > commands > rehearsal > engines, evidence, report > verdicts > changes > derived
+        > host_facts > connection > inventory > settings > sizing, kernels > probes
+        > hardware, roles > errors
 """
