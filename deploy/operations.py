@@ -5,10 +5,11 @@ host fails by a command that says why.
 """
 
 import base64
+import traceback
 from collections.abc import Callable, Generator, Iterable
 from hashlib import sha256
 
-from pyinfra import config, host, logger
+from pyinfra import host, logger, state
 from pyinfra.api import StringCommand, operation
 from pyinfra.api.command import PyinfraCommand, QuoteString
 
@@ -75,6 +76,9 @@ def asks_host(body: Callable[..., Commands]) -> Callable[..., Commands]:
                 yield command
         except ApuhostError as error:
             yield fails(str(error))
+        except Exception as error:  # a fault of ours must not end the run of the other hosts
+            logger.error(traceback.format_exc())
+            yield fails(f"apuhost itself failed: {error!r}")
 
     asked.__name__ = body.__name__
     return asked
@@ -110,7 +114,7 @@ def write_files(
 
 
 def _install(change: FileChange, check: str) -> StringCommand:
-    if config.DIFF:
+    if state.config.DIFF:
         for line in diff(change):
             logger.info("    %s", line)
     before = "-" if change.before is None else sha256(_bytes(change.before)).hexdigest()

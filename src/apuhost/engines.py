@@ -4,12 +4,28 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryFile
 
 from apuhost import roles
 from apuhost.errors import ApuhostError
+
+STARTING = "--> Starting operation:"
+NO_NEWS = (
+    "No changes",
+    "] Connected",
+    "] Ready:",
+    "Loading:",
+    "--> Loading",
+    "--> Connecting",
+    "--> Preparing",
+    "--> Beginning",
+    "--> Results",
+    "--> Disconnecting",
+)
+"""Lines of pyinfra's log that say how far it is, not what it did."""
 
 
 class EngineError(ApuhostError):
@@ -46,27 +62,52 @@ def pytest(*arguments: str) -> tuple[str, ...]:
     return (sys.executable, "-m", "pytest", "checks", "-q", "-p", "no:cacheprovider", *arguments)
 
 
-def apply(inventory: Path, hosts: Sequence[str]) -> Applied:
-    """Run the deploy; what pyinfra says goes to our standard error as it comes.
+def apply(inventory: Path, hosts: Sequence[str], say: Callable[[str], None]) -> Applied:
+    """Run the deploy; `say` gets a line for everything that changes, waits or fails.
 
     Raises:
         EngineError: pyinfra ended without saying what it did.
     """
-    done = subprocess.run(
-        pyinfra(inventory, hosts),
-        cwd=roles.CHECKOUT,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        env={**os.environ, "PYINFRA_PROGRESS": "off"},
-        text=True,
-        check=False,
-    )
+    with (
+        TemporaryFile("w+") as results,
+        subprocess.Popen(
+            pyinfra(inventory, hosts),
+            cwd=roles.CHECKOUT,
+            stdin=subprocess.DEVNULL,
+            stdout=results,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "PYINFRA_PROGRESS": "off"},
+            text=True,
+            errors="replace",
+        ) as process,
+    ):
+        for line in progress(process.stderr or ()):
+            say(line)
+        status = process.wait()
+        results.seek(0)
+        return _applied(results.read(), status)
+
+
+def progress(lines: Iterable[str]) -> Iterator[str]:
+    """What matters in pyinfra's log: changes, waiting, errors; not what was already right."""
+    operation = ""
+    for line in lines:
+        text = line.strip()
+        if text.startswith(STARTING):
+            operation = text.removeprefix(STARTING).strip()
+        elif text.endswith("] Success"):
+            yield f"{text.removesuffix('] Success').removeprefix('[')}  {operation}  changed"
+        elif text and not any(known in text for known in NO_NEWS):
+            yield text
+
+
+def _applied(text: str, status: int) -> Applied:
     try:
-        results = json.loads(done.stdout)["results"]
+        results = json.loads(text)["results"]
         operations = results["operations"]
         failed = {name for operation in operations for name in operation["error"]}
     except (ValueError, KeyError, TypeError) as error:
-        raise EngineError(f"pyinfra ended with exit {done.returncode} and no result") from error
+        raise EngineError(f"pyinfra ended with exit {status} and no result: see above") from error
     return Applied(
         changed=sum(len(operation["success"]) for operation in operations),
         failed=tuple(sorted(failed | set(results.get("failed_hosts", ())))),

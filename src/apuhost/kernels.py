@@ -13,6 +13,11 @@ from apuhost.errors import ApuhostError
 
 RINGS = ("GFX", "Compute", "SDMA", "Video")
 
+_MILLISECONDS = re.compile(r"0|-?[1-9][0-9]{0,8}")
+_DECIMAL = re.compile(r"0|[1-9][0-9]{0,19}")
+_OCTAL = re.compile(r"0[0-7]{1,22}")
+_HEXADECIMAL = re.compile(r"0[xX][0-9A-Fa-f]{1,16}")
+
 
 class LockupTimeoutError(ApuhostError):
     """The driver would refuse this amdgpu.lockup_timeout and leave the host without a GPU."""
@@ -32,7 +37,12 @@ class RingTimeouts:
         return (self.gfx, self.compute, self.sdma, self.video)
 
     def __str__(self) -> str:
-        return ", ".join(f"{ring} {ms} ms" for ring, ms in zip(RINGS, self.values(), strict=True))
+        rings: dict[int, list[str]] = {}
+        for ring, ms in zip(RINGS, self.values(), strict=True):
+            rings.setdefault(ms, []).append(ring)
+        if len(rings) == 1:
+            return f"{self.gfx} ms for every ring"
+        return ", ".join(f"{'/'.join(names)} {ms} ms" for ms, names in rings.items())
 
 
 @dataclass(frozen=True)
@@ -69,7 +79,7 @@ LOCKUP_BEHAVIOURS = (
 
 def version(release: str) -> tuple[int, int]:
     """Major and minor of `uname -r`; (0, 0) for text that names none."""
-    found = re.match(r"(\d+)\.(\d+)", release)
+    found = re.match(r"([0-9]{1,4})\.([0-9]{1,4})", release)
     return (int(found[1]), int(found[2])) if found else (0, 0)
 
 
@@ -97,7 +107,8 @@ def ring_timeouts(text: str | None, release: str) -> RingTimeouts:
 
 def _numbers(text: str) -> list[int]:
     parts = text.split(",")
-    if len(parts) > len(RINGS) or not all(re.fullmatch(r"-?\d{1,9}", part) for part in parts):
+    # No leading zero: the driver reads the number with base 0, where that means octal.
+    if len(parts) > len(RINGS) or not all(_MILLISECONDS.fullmatch(part) for part in parts):
         raise LockupTimeoutError(
             f'amdgpu.lockup_timeout "{text}": one number of ms, or four (GFX,Compute,SDMA,Video)'
         )
@@ -123,9 +134,10 @@ def same_meaning(key: str, wanted: str | None, found: str | None, release: str) 
 
 
 def _number(text: str) -> int | None:
-    # kstrtoul with base 0: 0x… is hexadecimal, a leading 0 octal.
-    with suppress(ValueError):
-        return int(text, 8) if re.fullmatch(r"0[0-7]+", text) else int(text, 0)
+    """What kstrtoul makes of it with base 0; None where it refuses."""
+    for form, base in ((_DECIMAL, 10), (_OCTAL, 8), (_HEXADECIMAL, 16)):
+        if form.fullmatch(text):
+            return int(text, base)
     return None
 
 

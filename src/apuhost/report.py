@@ -20,7 +20,7 @@ WORDS = {Status.PASS: "ok", Status.FAIL: "FAIL", Status.SKIP: "skip", Status.UNK
 
 
 def diff(change: FileChange) -> list[str]:
-    """The lines of a file that go (-) and come (+)."""
+    """The lines of a file that go (-) and come (+); comments in our own files say nothing new."""
     before = (change.before or "").splitlines()
     lines = unified_diff(before, change.after.splitlines(), lineterm="", n=0)
     shown = [line for line in lines if not line.startswith(("---", "+++", "@@"))]

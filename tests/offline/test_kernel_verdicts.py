@@ -69,7 +69,7 @@ OLD = "ttm.pages_limit=8126464"
         pytest.param(
             host_facts(grub={"/etc/default/grub": DEFAULT_GRUB}),
             Layer.CONFIGURED,
-            DROP_IN,
+            "no file under /etc/default sets it",
             id="drop-in removed, still booted",
         ),
         pytest.param(

@@ -27,4 +27,4 @@ def plan(settings: Settings, facts: HostFacts) -> HostPlan:
 def _menu(derived: Derived, facts: HostFacts) -> tuple[str, ...]:
     sources = (*kernel.drop_in(derived, facts), *kernel.grub_files(derived, facts))
     changing = tuple(f"{change.path} changes" for change in sources)
-    return kernel.grub_cfg_reasons(derived, facts) or changing
+    return changing or kernel.grub_cfg_reasons(derived, facts)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from apuhost.derived import Derived, key_of
+from apuhost.derived import Derived
 from apuhost.host_facts import HostFacts
 from apuhost.kernels import same_meaning
 
@@ -16,15 +16,20 @@ def reasons(derived: Derived, facts: HostFacts) -> tuple[str, ...]:
 
 def _line(derived: Derived, facts: HostFacts) -> Iterator[str]:
     """Where the running kernel line means something else than what is wanted."""
-    running, release = facts.cmdline, facts.kernel.running
-    for parameter in derived.kernel_parameters:
-        key = key_of(parameter)
-        wanted = parameter.partition("=")[2] if "=" in parameter else None
-        if key not in running or not same_meaning(key, wanted, running.effective(key), release):
-            yield f"the running line lacks {parameter}"
-    for key in sorted(derived.removed_keys):
-        if key in running:
-            yield f"the running line still has {key}"
+    running = facts.cmdline
+    lacking = [each for each in derived.kernel_parameters if not _has(each, facts)]
+    unwanted = sorted(key for key in derived.removed_keys if key in running)
+    if lacking:
+        yield f"the running line lacks {' '.join(lacking)}"
+    if unwanted:
+        yield f"the running line still has {' '.join(unwanted)}"
+
+
+def _has(parameter: str, facts: HostFacts) -> bool:
+    key, given, value = parameter.partition("=")
+    found = facts.cmdline.effective(key)
+    wanted = value if given else None
+    return key in facts.cmdline and same_meaning(key, wanted, found, facts.kernel.running)
 
 
 def newer(facts: HostFacts) -> Iterator[str]:

@@ -21,10 +21,14 @@ def run(path: Path, limits: Sequence[str], *, yes: bool) -> int:
     ready = [each for each in planned if each.plan is not None]
     if not ready or not (yes or _agreed(ready)):
         return plan.exit_status(planned)
-    print("\nApplying", flush=True)
-    applied = engines.apply(path, [each.host for each in ready])
-    print(f"{applied.changed} operations changed something", flush=True)
+    print("\napplying", flush=True)
+    applied = engines.apply(path, [each.host for each in ready], _say)
+    print(f"{applied.changed or 'no'} operations changed something\n", flush=True)
     return _worst(plan.exit_status(planned), _after(path, ready, applied))
+
+
+def _say(line: str) -> None:
+    print(f"  {line}", flush=True)
 
 
 def _after(path: Path, ready: Sequence[Planned], applied: engines.Applied) -> int:

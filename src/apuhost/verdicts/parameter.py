@@ -3,13 +3,14 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from apuhost.changes.kernel import DROP_IN, GRUB_CFG
+from apuhost.changes.kernel import GRUB_CFG
 from apuhost.host_facts import HostFacts, Unreadable
 from apuhost.kernels import same_meaning
 from apuhost.probes import cmdline, grub, grub_cfg
 from apuhost.probes.cmdline import Cmdline
 from apuhost.verdicts import Found, Layer, Look
 
+NOWHERE = "no file under /etc/default sets it"
 DEPLOY = "apuhost deploy INVENTORY"
 REBOOT = "reboot (the new line is in place), or apuhost deploy INVENTORY"
 
@@ -51,13 +52,9 @@ def configured(parameter: Parameter, facts: HostFacts) -> Found:
     files = grub.configured(facts.grub.files)
     line = cmdline.read(f"{files.linux} {files.linux_default}")
     if not files.undetermined and not parameter.holds(line):
-        where = ", ".join(grub.sources(facts.grub.files, parameter.key))
-        return Found(
-            False,
-            parameter.worded(line),
-            f"{where or DROP_IN} has {parameter.seen(line)}",
-            DEPLOY,
-        )
+        where = grub.sources(facts.grub.files, parameter.key)
+        seen = f"{', '.join(where)}: {parameter.seen(line)}" if where else NOWHERE
+        return Found(False, parameter.worded(line), seen, DEPLOY)
     return _menu(parameter, facts.grub_cfg)
 
 
