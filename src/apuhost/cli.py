@@ -22,7 +22,6 @@ app = typer.Typer(
 rehearse = typer.Typer(
     invoke_without_command=True,
     rich_markup_mode=None,
-    help="The main job on a throw-away VM: up, deploy, verify, down. Bare `rehearse` does all.",
 )
 app.add_typer(rehearse, name="rehearse")
 
@@ -114,6 +113,57 @@ def parse(
     from apuhost.commands import parse as command
 
     raise typer.Exit(command.run(kind, file))
+
+
+@rehearse.callback()
+def rehearse_everything(context: typer.Context) -> None:
+    """The main job on a throw-away VM: up, deploy, verify, down. Bare `rehearse` does all."""
+    from apuhost.commands import rehearse as command
+
+    if context.invoked_subcommand is None:
+        raise typer.Exit(command.everything())
+
+
+@rehearse.command("up")
+def rehearse_up() -> None:
+    """Build the base image if it is not cached, make the VM, boot it."""
+    from apuhost.commands import rehearse as command
+
+    raise typer.Exit(command.up())
+
+
+@rehearse.command("deploy")
+def rehearse_deploy() -> None:
+    """Deploy to the VM, rebooting it where needed, and verify."""
+    from apuhost.commands import rehearse as command
+
+    raise typer.Exit(command.deploy())
+
+
+@rehearse.command("verify")
+def rehearse_verify() -> None:
+    """Verify the VM."""
+    from apuhost.commands import rehearse as command
+
+    raise typer.Exit(command.check())
+
+
+@rehearse.command("ssh")
+def rehearse_ssh(
+    words: Annotated[list[str] | None, typer.Argument(metavar="[COMMAND]")] = None,
+) -> None:
+    """Log in to the VM, or run a command there."""
+    from apuhost.commands import rehearse as command
+
+    raise typer.Exit(command.login(words or []))
+
+
+@rehearse.command("down")
+def rehearse_down() -> None:
+    """Stop the VM and remove its files; the base image stays cached."""
+    from apuhost.commands import rehearse as command
+
+    raise typer.Exit(command.down())
 
 
 if __name__ == "__main__":

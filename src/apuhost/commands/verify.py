@@ -26,30 +26,37 @@ def run(
     """Exit status as in report.exit_status; `json_file` "-" keeps stdout pure JSON."""
     if (path is None) == (saved is None):
         raise VerifyError("verify what? give an INVENTORY, or --from DIR")
-    reports = _checked(path, limits, saved)
+    found = reports(path, limits, saved)
+    return show(found, str(path or "INVENTORY"), json_file, every=every)
+
+
+def show(
+    found: Sequence[HostReport], inventory_shown: str, json_file: str | None, *, every: bool
+) -> int:
+    """Print what was found, as JSON where that was asked. Returns the exit status."""
     if json_file:
-        _write(json_file, reports)
+        _write(json_file, found)
     if json_file != "-":
-        source = str(path) if path else "INVENTORY"
-        print("\n".join(report.verify_lines(reports, source, every=every)))
-    return report.exit_status(reports)
+        print("\n".join(report.verify_lines(found, inventory_shown, every=every)))
+    return report.exit_status(found)
 
 
-def _checked(
-    path: Path | None, limits: Sequence[str], saved: Path | None
-) -> tuple[HostReport, ...]:
+def reports(path: Path | None, limits: Sequence[str], saved: Path | None) -> tuple[HostReport, ...]:
+    """What the checks find, in a process of their own.
+
+    Raises:
+        ApuhostError: settings that cannot be right, or checks that could not run.
+    """
     if path is not None:
         # Settings are judged here, where every problem keeps its own line; the checks come after.
         inventory.settings(path, inventory.load(path, limits))
+    source = ("--from", saved) if saved else ("--inventory", path)
+    limited = [part for limit in limits for part in ("--limit", limit)]
     with TemporaryDirectory() as folder:
         verdicts = Path(folder) / "verdicts.json"
-        source = (
-            ["--from", str(saved.resolve())]
-            if saved
-            else ["--inventory", str((path or Path()).resolve())]
+        engines.check(
+            source[0], str((source[1] or Path()).resolve()), *limited, "--verdicts", str(verdicts)
         )
-        limited = [part for limit in limits for part in ("--limit", limit)]
-        engines.check(*source, *limited, "--verdicts", str(verdicts))
         try:
             return report.from_json(verdicts.read_text())
         except (OSError, ValueError, KeyError, TypeError) as error:

@@ -1,0 +1,116 @@
+"""`apuhost rehearse`: the main job on a throw-away VM."""
+
+import os
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from apuhost import engines, roles
+from apuhost.commands import deploy as deploying
+from apuhost.commands import plan, verify
+from apuhost.rehearsal import image, machine, requirements, ssh, state
+from apuhost.rehearsal.process import Heartbeat, RehearsalError
+from apuhost.rehearsal.state import Machine
+from apuhost.rehearsal.steps import Steps
+
+INVENTORY = roles.CHECKOUT / "inventories" / "rehearsal" / "vm.py"
+
+
+def everything() -> int:
+    """A new machine, deployed, rebooted and verified; the one of the last rehearsal is gone."""
+    directory = state.state_directory()
+    machine.destroy(directory)
+    steps = Steps(6, sys.stdout)
+    started = _up(steps, directory)
+    log = directory.with_name(f"{directory.name}-deploy.log")
+    with steps.step("deploy and reboot") as heartbeat:
+        _deploy(log, heartbeat)
+    with steps.step("verify"):
+        reports = verify.reports(INVENTORY, (), None)
+    steps.done()
+    print()
+    status = verify.show(reports, _shown(INVENTORY), None, every=True)
+    _say_what_next(started)
+    return status
+
+
+def up() -> int:
+    """Build what is not cached, make the machine if there is none, start it if it does not run."""
+    steps = Steps(4, sys.stdout)
+    started = _up(steps, state.state_directory())
+    steps.done()
+    _say_what_next(started)
+    return 0
+
+
+def deploy() -> int:
+    """`apuhost deploy` on the machine, without a question."""
+    return deploying.run(INVENTORY, (), yes=True)
+
+
+def check() -> int:
+    """`apuhost verify` on the machine."""
+    return verify.run(INVENTORY, (), None, None, every=True)
+
+
+def down() -> int:
+    """Stop the machine and remove its files; the base image stays cached."""
+    machine.destroy(state.state_directory())
+    print("the rehearsal machine is gone; its base image stays in", state.cache_directory())
+    return 0
+
+
+def login(words: Sequence[str]) -> int:
+    """Log in to the machine, or run one command there: ssh takes this process's place."""
+    command = ssh.login_command(state.load(state.state_directory()), words)
+    os.execvp(command[0], command)  # noqa: S606  (no shell is wanted here)
+
+
+def _up(steps: Steps, directory: Path) -> Machine:
+    cache = state.cache_directory()
+    with steps.step("packages on this machine") as heartbeat:
+        requirements.ensure_packages(cache / "apt.log", heartbeat)
+        cached = image.cached(cache)
+        requirements.check_resources(cache, directory, image_cached=cached is not None)
+    with steps.step("base image (cached)" if cached else "base image") as heartbeat:
+        base = cached or image.ensure(cache, heartbeat)
+    with steps.step("machine and keys"):
+        made = state.load(directory) if state.exists(directory) else machine.create(directory, base)
+    with steps.step("boot") as heartbeat:
+        started = machine.start(made)
+        machine.wait_for_ssh(started, heartbeat=heartbeat)
+    return started
+
+
+def _deploy(log: Path, heartbeat: Heartbeat) -> None:
+    """Apply to the machine; everything that is said goes to `log`.
+
+    Raises:
+        RehearsalError: the machine is refused, or an operation failed.
+    """
+    planned = plan.plans(INVENTORY, ())
+    refused = [why for each in planned for why in (*each.refused, each.unreachable) if why]
+    if refused:
+        raise RehearsalError(f"the rehearsal machine cannot be deployed: {refused[0]}")
+    with log.open("w") as written:
+
+        def say(line: str) -> None:
+            written.write(f"{line}\n")
+            heartbeat(line)
+
+        applied = engines.apply(INVENTORY, [each.host for each in planned], say)
+    if applied.failed:
+        raise RehearsalError(f"the deploy failed: see {log}", log)
+
+
+def _say_what_next(started: Machine) -> None:
+    print()
+    print("log in          apuhost rehearse ssh")
+    print(f"or plainly      ssh -F {shlex.quote(str(started.ssh_config))} {state.HOST_NAME}")
+    print(f"ask again       apuhost verify {_shown(INVENTORY)}")
+    print("throw it away   apuhost rehearse down")
+
+
+def _shown(path: Path) -> str:
+    return os.path.relpath(path)
