@@ -18,7 +18,6 @@ from deploy.facts import Known
 from deploy.operations import Commands, asks_host, root_script
 
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
-TIMEOUT_S = 600
 INTERVAL_S = 2
 SAID_EVERY_S = 15
 
@@ -52,18 +51,19 @@ def reboot(host_is: Known) -> Commands:
     else:
         boot_id = host_is.facts.boot.boot_id
         yield root_script(REBOOT, boot_id)
-        yield FunctionCommand(_until_back(boot_id), (), {})
+        seconds = host_is.settings.host.host_reboot_timeout_s
+        yield FunctionCommand(_until_back(boot_id, seconds), (), {})
         yield root_script(REMEMBER, *why)
 
 
-def _until_back(boot_id: str) -> Callable[[State, Host], bool]:
-    """Reconnect until the boot id is another one."""
+def _until_back(boot_id: str, seconds: int) -> Callable[[State, Host], bool]:
+    """Reconnect until the boot id is another one, for so many seconds at most."""
 
     def wait(state: State, host: Host) -> bool:  # noqa: ARG001  (pyinfra passes both by name)
         logging.getLogger("paramiko").setLevel(logging.CRITICAL)  # a traceback per refused try
         started = time.monotonic()
         said = 0.0
-        while (waited := time.monotonic() - started) < TIMEOUT_S:
+        while (waited := time.monotonic() - started) < seconds:
             time.sleep(INTERVAL_S)
             if _boot_id(host) not in (None, boot_id):
                 logger.info("%sback after %d s", host.print_prefix, time.monotonic() - started)
@@ -71,7 +71,7 @@ def _until_back(boot_id: str) -> Callable[[State, Host], bool]:
             if waited - said > SAID_EVERY_S:
                 said = waited
                 logger.info("%srebooting, %d s", host.print_prefix, waited)
-        logger.error("%s%s", host.print_prefix, _did_not_come_back())
+        logger.error("%s%s", host.print_prefix, _did_not_come_back(seconds))
         return False
 
     return wait
@@ -89,8 +89,8 @@ def _boot_id(host: Host) -> str | None:
     return None
 
 
-def _did_not_come_back() -> str:
+def _did_not_come_back(seconds: int) -> str:
     return (
-        f"did not come back within {TIMEOUT_S // 60} min: look at its console; in GRUB's menu "
+        f"did not come back within {seconds} s: look at its console; in GRUB's menu "
         "press c and type `configfile /boot/grub/grub.cfg.previous` to boot as before, and repeat"
     )

@@ -112,9 +112,11 @@ class HostSettings(_Model):
     """What is said of a host itself, not of a role."""
 
     host_simulated: Simulated | None = None
+    host_reboot_timeout_s: Annotated[int, Field(ge=10, le=7200)] = 600
 
 
 _HOST_DESCRIPTIONS = {
+    "host_reboot_timeout_s": "seconds that a reboot may take until it is called lost, 10 to 7200",
     "host_simulated": 'None, or {"memory_gib": 61, "gpu": "1002:1900"} on a virtual machine',
 }
 
