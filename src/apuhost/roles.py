@@ -83,4 +83,4 @@ def _yaml(path: Path) -> dict[str, Any]:
     try:
         return dict(yaml.safe_load(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError, yaml.YAMLError) as error:
-        raise RoleError(f"{path}: {error}") from error
+        raise RoleError(f"{path}: {' '.join(str(error).split())}") from error

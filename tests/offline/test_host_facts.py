@@ -1,0 +1,175 @@
+"""One script, one answer: its frames, what is missing in it, and why a host gave none."""
+
+import subprocess
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.support.hosts import host_facts
+
+from apuhost import host_facts as module
+from apuhost.host_facts import PROBES, HostFacts, Reading, Unreadable, reason, script, unframe
+from apuhost.inventory import Host
+
+MARK = "==apuhost-0123456789abcdef=="
+
+
+def answer(**texts: str) -> str:
+    """What the script prints."""
+    return "".join(
+        f"{MARK} begin {name}\n{text}\n{MARK} end {name} 0\n" for name, text in texts.items()
+    )
+
+
+def test_the_script_asks_every_probe_once() -> None:
+    lines = script(MARK).splitlines()
+    assert [line.split()[1] for line in lines if line.startswith("probe ")] == list(PROBES)
+
+
+@pytest.mark.parametrize("name", PROBES)
+def test_a_reading_comes_back_as_it_was_printed(name: str) -> None:
+    for text in ("", "a\n", "a", "\r\n\n", f"{MARK} end other 0\n", "\udc80"):
+        assert unframe(MARK, answer(**{name: text})) == {name: Reading(text, 0)}
+
+
+def test_readings_do_not_mix() -> None:
+    texts = {name: f"text of {name}\n" for name in PROBES}
+    noise = f"Welcome to box1!\n{answer(**texts)}logout\n"
+    assert unframe(MARK, noise) == {name: Reading(text, 0) for name, text in texts.items()}
+
+
+def test_a_failed_command_keeps_its_status() -> None:
+    text = answer(cmdline="half a li").replace("end cmdline 0", "end cmdline 124")
+    assert unframe(MARK, text) == {"cmdline": Reading("half a li", 124)}
+
+
+def test_what_was_cut_off_is_left_out_and_never_read_short() -> None:
+    whole = answer(kernel="running 6.12\n", cmdline="root=/dev/sda1 ro quiet\n")
+    for end in range(len(whole)):
+        found = unframe(MARK, whole[:end])
+        assert found.items() <= unframe(MARK, whole).items()
+    assert unframe(MARK, whole[:-1]).keys() == {"kernel"}
+
+
+@pytest.mark.parametrize("status", ["", "²", "-1", "x", "9" * 5000])
+def test_a_status_that_no_shell_prints_makes_no_reading(status: str) -> None:
+    text = answer(kernel="running 6.12").replace("end kernel 0", f"end kernel {status}")
+    assert unframe(MARK, text) == {}
+
+
+@given(
+    st.lists(
+        st.text(st.characters())
+        | st.sampled_from([MARK, f"\n{MARK} end kernel ", f"{MARK} begin kernel\n", "0\n"])
+    ).map("".join)
+)
+def test_no_answer_makes_it_raise(text: str) -> None:
+    assert set(unframe(MARK, text)) <= set(PROBES)
+
+
+def test_another_mark_in_a_file_imitates_nothing() -> None:
+    forged = answer(kernel="running 6.12", cmdline="root=/dev/sda1").replace(MARK, "==other==")
+    assert unframe(MARK, answer(cmdline=forged)) == {"cmdline": Reading(forged, 0)}
+
+
+@pytest.mark.parametrize("name", PROBES)
+def test_every_probe_has_a_record_by_its_name(name: str) -> None:
+    assert getattr(host_facts(), name) is not None
+
+
+@pytest.mark.parametrize("name", PROBES)
+@pytest.mark.parametrize(
+    ("reading", "told"),
+    [
+        pytest.param(None, "was not read", id="missing"),
+        pytest.param(Reading("", 124), "exit 124", id="failed"),
+    ],
+)
+def test_what_was_not_read_is_unreadable_by_name(
+    name: str, reading: Reading | None, told: str
+) -> None:
+    readings = {**host_facts().readings}
+    if reading is None:
+        del readings[name]
+    else:
+        readings[name] = reading
+    with pytest.raises(Unreadable, match=f"{name}.*{told}"):
+        getattr(HostFacts("box1", "", readings), name)
+
+
+def test_a_probes_parse_error_is_unreadable_too() -> None:
+    with pytest.raises(Unreadable, match="meminfo: /proc/meminfo has no MemTotal"):
+        _ = host_facts(meminfo="").meminfo
+
+
+CHANGED = (
+    "@@@@@@@@@@@@@@@\n@    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     @\n"
+    "Host key verification failed.\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("stderr", "told"),
+    [
+        pytest.param(CHANGED, "ssh-keygen -R", id="another host key"),
+        pytest.param(
+            "No ED25519 host key is known for box1 and you have requested strict checking.\n"
+            "Host key verification failed.\n",
+            "connect once by hand",
+            id="unknown host key",
+        ),
+        pytest.param(
+            "admin@box1: Permission denied (publickey).\n", "ssh-copy-id", id="login refused"
+        ),
+        pytest.param(
+            "ssh: Could not resolve hostname box1: Name or service not known\n",
+            "does not resolve",
+            id="no such name",
+        ),
+        pytest.param(
+            "ssh: connect to host box1 port 22: Connection refused\n", "sshd", id="no sshd"
+        ),
+        pytest.param(
+            "ssh: connect to host box1 port 22: Connection timed out\n",
+            "switched on",
+            id="switched off",
+        ),
+        pytest.param(
+            "ssh: connect to host box1 port 22: No route to host\n", "network", id="no route"
+        ),
+        pytest.param("sudo: a password is required\n", "NOPASSWD", id="sudo asks"),
+        pytest.param(
+            "sudo: 1 incorrect password attempt\n", "_sudo_password", id="sudo: wrong password"
+        ),
+        pytest.param(
+            "admin is not in the sudoers file.\n", "group sudo", id="no right to use sudo"
+        ),
+        pytest.param("env: 'sudo': No such file or directory\n", "no sudo", id="no sudo"),
+        pytest.param(
+            "env: \u2018sudo\u2019: No such file or directory\n", "no sudo", id="no sudo, UTF-8"
+        ),
+        pytest.param("Banner\n\nsomething else\n\n", "something else", id="their own last word"),
+        pytest.param("", "exit 255", id="no word"),
+    ],
+)
+def test_a_failed_connection_says_what_to_do(stderr: str, told: str) -> None:
+    sentence = reason(255, stderr)
+    assert told in sentence
+    assert "\n" not in sentence
+
+
+def test_nobody_asked_gives_no_facts() -> None:
+    assert module.gather([]) == {}
+
+
+def test_a_host_that_cannot_be_reached_does_not_end_the_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def no_ssh(*_: object, **__: object) -> None:
+        raise FileNotFoundError(2, "No such file or directory", "ssh")
+
+    monkeypatch.setattr(subprocess, "Popen", no_ssh)
+    hosts = [Host("box1", (), {}), Host("@docker/x", (), {})]
+    found = module.gather(hosts)
+    assert "ssh does not start here" in str(found["box1"])
+    assert "over ssh" in str(found["@docker/x"])

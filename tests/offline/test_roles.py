@@ -1,0 +1,102 @@
+"""Ansible reads the roles too: plain defaults, a spec for each, templates that need no more."""
+
+from pathlib import Path
+
+import pytest
+from jinja2 import Environment, UndefinedError, meta
+from tests.support.hosts import host_facts, settings
+
+from apuhost import roles
+from apuhost import settings as module
+from apuhost.derived import derive
+from apuhost.roles import RoleError
+
+ROLES = roles.names()
+TEMPLATES = [
+    pytest.param(role, path, id=f"{role}: /{path.relative_to(folder).with_suffix('')}")
+    for role in ROLES
+    for folder in [roles.folder() / role / "templates"]
+    for path in sorted(folder.rglob("*.j2"))
+]
+
+
+def asked_by(template: Path) -> set[str]:
+    source = template.read_text(encoding="utf-8")
+    return meta.find_undeclared_variables(Environment(autoescape=True).parse(source))
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_every_default_has_a_spec_and_the_reverse(role: str) -> None:
+    assert roles.defaults(role).keys() == roles.descriptions(role).keys()
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_every_variable_belongs_to_its_role_and_to_a_settings_model(role: str) -> None:
+    assert all(name.startswith(f"{role}_") for name in roles.defaults(role))
+    assert set(roles.defaults(role)) <= set(module.variables())
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_defaults_are_plain_values(role: str) -> None:
+    text = (roles.folder() / role / "defaults" / "main.yml").read_text(encoding="utf-8")
+    assert "{{" not in text
+    assert "{%" not in text
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_defaults_are_right_settings(role: str) -> None:
+    assert module.resolve("box1", roles.defaults(role))[1] == ()
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_every_description_is_one_line(role: str) -> None:
+    assert all(text and "\n" not in text for text in roles.descriptions(role).values())
+
+
+@pytest.mark.parametrize(("role", "template"), TEMPLATES)
+def test_a_template_asks_for_nothing_but_settings_and_derived(role: str, template: Path) -> None:
+    derived = derive(settings(), host_facts()).template_values()
+    assert asked_by(template) <= {*derived, *roles.defaults(role)}
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_what_a_settings_model_holds_is_a_default_of_its_role(role: str) -> None:
+    own = {name for name in module.variables() if name.startswith(f"{role}_")}
+    assert own == set(roles.defaults(role))
+
+
+def test_the_drop_in_appends_the_parameters() -> None:
+    values = {"kernel_parameters": ["amd_iommu=off", "quiet"]}
+    text = roles.render("kernel", "/etc/default/grub.d/zz-apuhost.cfg", values)
+    assert text.endswith(
+        'GRUB_CMDLINE_LINUX_DEFAULT="$GRUB_CMDLINE_LINUX_DEFAULT amd_iommu=off quiet"\n'
+    )
+
+
+def test_a_template_that_lacks_a_value_is_an_error_not_an_empty_file() -> None:
+    with pytest.raises(UndefinedError):
+        roles.render("kernel", "/etc/default/grub.d/zz-apuhost.cfg", {})
+
+
+def test_away_from_its_checkout_the_command_says_so(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(roles, "CHECKOUT", tmp_path)
+    with pytest.raises(RoleError, match="runs from its checkout"):
+        roles.defaults("kernel")
+
+
+@pytest.mark.parametrize(
+    "text", [None, "- a list", "a: [", "just words", "\udcff"], ids=["missing", *"abcd"]
+)
+def test_a_role_file_that_ansible_could_not_read_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str | None
+) -> None:
+    file = tmp_path / "roles" / "kernel" / "defaults" / "main.yml"
+    file.parent.mkdir(parents=True)
+    if text is not None:
+        file.write_bytes(text.encode("utf-8", "surrogateescape"))
+    monkeypatch.setattr(roles, "CHECKOUT", tmp_path)
+    with pytest.raises(RoleError, match=r"main\.yml") as raised:
+        roles.defaults("kernel")
+    assert "\n" not in str(raised.value)

@@ -1,0 +1,149 @@
+"""Settings that cannot be right are told before any host is contacted, each in one line."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.support.hosts import settings
+
+from apuhost import settings as module
+from apuhost.settings import Problem, resolve
+
+SIMULATED = {"memory_gib": 61, "gpu": "1002:1900"}
+
+
+def problems(**data: object) -> list[Problem]:
+    resolved, found = resolve("box1", data)
+    assert (resolved is None) == bool(found)
+    return list(found)
+
+
+def test_a_host_without_a_word_gets_the_roles_defaults() -> None:
+    kernel = settings().kernel
+    assert kernel.kernel_gtt_gib == "auto"
+    assert kernel.kernel_amd_iommu == "off"
+    assert kernel.kernel_lockup_timeout_ms == 10000
+    assert kernel.kernel_extra_args == []
+    assert kernel.kernel_remove_args == ["amdgpu.gttsize", "amdttm.pages_limit"]
+    assert settings().host.host_simulated is None
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("kernel_gtt_gib", "auto"),
+        ("kernel_gtt_gib", 1),
+        ("kernel_gtt_gib", 2048),
+        ("kernel_amd_iommu", "pt"),
+        ("kernel_amd_iommu", "default"),
+        ("kernel_lockup_timeout_ms", 0),
+        ("kernel_lockup_timeout_ms", -1),
+        ("kernel_lockup_timeout_ms", "10000"),
+        ("kernel_lockup_timeout_ms", "10000,60000,10000,10000"),
+        ("kernel_extra_args", ["quiet", "console=ttyS0,115200", "mitigations=auto,nosmt"]),
+        ("kernel_remove_args", ["amdgpu.gttsize", "quiet"]),
+        ("host_simulated", SIMULATED),
+        ("host_simulated", None),
+        ("ssh_user", "admin"),
+        ("_sudo", True),
+        ("_sudo_password", "secret"),
+    ],
+)
+def test_what_is_allowed(key: str, value: object) -> None:
+    assert problems(**{key: value}) == []
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "told"),
+    [
+        pytest.param("kernel_gtt_gib", "lots", "GiB", id="a word for a number"),
+        pytest.param("kernel_gtt_gib", "48", "GiB", id="a number as text"),
+        pytest.param("kernel_gtt_gib", 0, "1 to 2048", id="nothing"),
+        pytest.param("kernel_gtt_gib", -48, "1 to 2048", id="negative"),
+        pytest.param("kernel_gtt_gib", 2049, "1 to 2048", id="bytes or MiB by mistake"),
+        pytest.param("kernel_gtt_gib", 48.5, "GiB", id="half a GiB"),
+        pytest.param("kernel_gtt_gib", True, "GiB", id="yes"),
+        pytest.param("kernel_gtt_gib", None, "auto", id="None"),
+        pytest.param("kernel_amd_iommu", "on", "off", id="on is no value of amd_iommu"),
+        pytest.param("kernel_amd_iommu", False, "off", id="YAML's off"),
+        pytest.param("kernel_lockup_timeout_ms", "10s", "ms", id="a unit"),
+        pytest.param("kernel_lockup_timeout_ms", "", "ms", id="empty"),
+        pytest.param("kernel_lockup_timeout_ms", "1000,2000", "four", id="two rings"),
+        pytest.param("kernel_lockup_timeout_ms", "1,2,3,4,5", "four", id="five rings"),
+        pytest.param("kernel_lockup_timeout_ms", "1, 2, 3, 4", "four", id="blanks"),
+        pytest.param("kernel_lockup_timeout_ms", "010000", "ms", id="octal for the driver"),
+        pytest.param("kernel_lockup_timeout_ms", -2, "-1", id="less than never"),
+        pytest.param("kernel_lockup_timeout_ms", 3_600_001, "ms", id="over an hour"),
+        pytest.param("kernel_lockup_timeout_ms", 10**5000, "ms", id="huge"),
+        pytest.param("kernel_lockup_timeout_ms", 10000.0, "ms", id="a float"),
+        pytest.param("kernel_lockup_timeout_ms", [10000], "ms", id="a list"),
+        pytest.param("kernel_extra_args", "quiet", "key=value", id="text for a list"),
+        pytest.param("kernel_extra_args", [1], "key=value", id="a list of numbers"),
+        pytest.param("kernel_extra_args", ["a b"], "key=value", id="a blank"),
+        pytest.param("kernel_extra_args", ["a=$(reboot)"], "key=value", id="shell"),
+        pytest.param("kernel_extra_args", ['a="b"'], "key=value", id="quotes"),
+        pytest.param("kernel_extra_args", ["a=b\n"], "key=value", id="a line end"),
+        pytest.param("kernel_extra_args", [""], "key=value", id="empty parameter"),
+        pytest.param("kernel_extra_args", ["--"], "key=value", id="what ends the kernel's part"),
+        pytest.param("kernel_extra_args", ["ttm.pages-limit=1"], "key=value", id="a managed key"),
+        pytest.param("kernel_extra_args", ["iommu=pt"], "key=value", id="another managed key"),
+        pytest.param("kernel_extra_args", ["a=1", "a=2"], "each key once", id="a key twice"),
+        pytest.param("kernel_extra_args", ["a_b", "a-b=1"], "each key once", id="two spellings"),
+        pytest.param("kernel_remove_args", ["quiet=1"], "Keys", id="key and value to remove"),
+        pytest.param("kernel_remove_args", [None], "Keys", id="no text"),
+        pytest.param("host_simulated", True, "memory_gib", id="simulated what?"),
+        pytest.param("host_simulated", {"memory_gib": 61}, "gpu", id="no GPU"),
+        pytest.param("host_simulated", {**SIMULATED, "gpu": "10de:2684"}, "1002", id="not AMD"),
+        pytest.param("host_simulated", {**SIMULATED, "memory_gib": 0}, "61", id="no memory"),
+        pytest.param("host_simulated", {**SIMULATED, "disk": 1}, "61", id="more than that"),
+    ],
+)
+def test_what_is_not_allowed_says_what_is(key: str, value: object, told: str) -> None:
+    (problem,) = problems(**{key: value})
+    assert (problem.host, problem.key) == ("box1", key)
+    assert problem.sentence.startswith(f"{key} is ")
+    assert told in problem.sentence.partition(": ")[2]
+    assert len(problem.sentence) < 400
+    assert "\n" not in problem.sentence
+
+
+@pytest.mark.parametrize(
+    ("key", "hint"),
+    [
+        ("kernel_gtt_gb", " (kernel_gtt_gib?)"),
+        ("kernel_iommu", " (kernel_amd_iommu?)"),
+        ("ssh_hostnam", " (ssh_hostname?)"),
+        ("name", ""),
+        ("zzz", ""),
+    ],
+)
+def test_an_unknown_key_is_named_with_the_nearest_right_one(key: str, hint: str) -> None:
+    (problem,) = problems(**{key: 1})
+    assert problem.sentence == f"{key} is not a setting{hint}"
+
+
+def test_all_problems_of_a_host_are_told_at_once() -> None:
+    found = problems(kernel_gtt_gb=48, kernel_gtt_gib="lots", kernel_amd_iommu=1, host_simulated=1)
+    assert {problem.key for problem in found} == {
+        "kernel_gtt_gb",
+        "kernel_gtt_gib",
+        "kernel_amd_iommu",
+        "host_simulated",
+    }
+
+
+TEXT = st.text(st.characters() | st.sampled_from("\n\0\udc80")) | st.sampled_from(
+    ["auto", "off", "10000", "a=b", "1002:1900"]
+)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | TEXT,
+    lambda inner: st.lists(inner) | st.dictionaries(TEXT, inner),
+    max_leaves=6,
+)
+
+
+@given(st.dictionaries(st.sampled_from(module.variables()) | TEXT, JSON))
+def test_no_data_makes_it_raise_and_no_unknown_key_is_passed_over(data: dict[str, object]) -> None:
+    resolved, found = resolve("box1", data)
+    assert (resolved is None) == bool(found)
+    unknown = {key for key in data if key not in {*module.variables(), *module.PYINFRA_KEYS}}
+    assert unknown <= {problem.key for problem in found}
