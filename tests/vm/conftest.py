@@ -1,0 +1,161 @@
+"""One rehearsal machine for the whole tier; every test starts from a snapshot of it."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import testinfra
+from testinfra.host import Host as TestinfraHost
+
+from apuhost.rehearsal import image, machine, requirements, ssh, state
+from apuhost.rehearsal.state import Machine
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+INVENTORY = CHECKOUT / "inventories" / "rehearsal" / "vm.py"
+
+REBOOT_S = 300
+
+BARE = "bare"
+DEPLOYED = "deployed"
+
+
+@dataclass(frozen=True)
+class Lab:
+    """The machine, the commands that work on it, and a channel to it that is not ours."""
+
+    machine: Machine
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What leads the inventory to this machine."""
+        return {**os.environ, "APUHOST_REHEARSAL_STATE": str(self.machine.directory)}
+
+    def apuhost(self, *words: str, **environment: str) -> "subprocess.CompletedProcess[str]":
+        """Run the command as a user would."""
+        return subprocess.run(
+            [sys.executable, "-m", "apuhost.cli", *words],
+            cwd=CHECKOUT,
+            env={**self.environment, **environment},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    def deploy(self) -> "subprocess.CompletedProcess[str]":
+        """Deploy to the machine, without a question."""
+        return self.apuhost("deploy", "-y", str(INVENTORY))
+
+    def pyinfra(
+        self, *options: str, inventory: str = str(INVENTORY)
+    ) -> "subprocess.CompletedProcess[str]":
+        """Run the field's own command, without ours."""
+        return subprocess.run(
+            [sys.executable, "-m", "pyinfra", *options, inventory, "deploy/all.py"],
+            cwd=CHECKOUT,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    def verdicts(self) -> dict[str, dict[str, Any]]:
+        """Every verdict of `apuhost verify`, by id."""
+        found = self.apuhost("verify", str(INVENTORY), "--json", "-")
+        (host,) = json.loads(found.stdout)["hosts"]
+        return {verdict["id"]: verdict for verdict in host["verdicts"]}
+
+    def wrong(self) -> dict[str, str | None]:
+        """The layer that differs first of every verdict that fails."""
+        return {
+            name: verdict["layer"]
+            for name, verdict in self.verdicts().items()
+            if verdict["status"] == "fail"
+        }
+
+    def root(self, command: str) -> str:
+        """Run a shell command as root over plain ssh; it must succeed."""
+        done = ssh.run(self.machine, ["sudo", "sh", "-c", command])
+        assert done.returncode == 0, f"{command}: {done.stderr}"
+        return done.stdout.strip()
+
+    def host(self) -> TestinfraHost:
+        """Testinfra's view of the machine, over its own ssh."""
+        return testinfra.get_host(
+            f"ssh://{state.HOST_NAME}", ssh_config=str(self.machine.ssh_config), sudo=True
+        )
+
+    def boot_id(self) -> str:
+        """This boot's id."""
+        return self.root("cat /proc/sys/kernel/random/boot_id")
+
+    def cmdline(self) -> list[str]:
+        """The running kernel line's parameters."""
+        return self.root("cat /proc/cmdline").split()
+
+    def reboot(self) -> None:
+        """Reboot by hand, and wait for another boot id."""
+        before = self.boot_id()
+        ssh.run(self.machine, ["sudo", "systemctl", "reboot"])
+        until = time.monotonic() + REBOOT_S
+        while time.monotonic() < until:
+            machine.wait_for_ssh(self.machine)
+            now = ssh.run(self.machine, ["cat", "/proc/sys/kernel/random/boot_id"])
+            if now.returncode == 0 and now.stdout.strip() != before:
+                return
+            time.sleep(1)
+        pytest.fail(f"no new boot within {REBOOT_S} s")
+
+    def power_cut(self) -> None:
+        """SIGKILL to QEMU, then boot again."""
+        machine.kill(self.machine)
+        machine.start(self.machine)
+        machine.wait_for_ssh(self.machine)
+
+
+@pytest.fixture(scope="session")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    """A fresh machine on the cached base image, with a snapshot of it as it first booted."""
+    cache = state.cache_directory()
+    requirements.ensure_packages(cache / "apt.log")
+    base = image.cached(cache) or image.ensure(cache)
+    directory = tmp_path_factory.mktemp("vm") / "machine"
+    started = machine.start(machine.create(directory, base))
+    try:
+        machine.wait_for_ssh(started)
+        machine.snapshot(started, BARE)
+        yield Lab(started)
+    finally:
+        machine.destroy(directory)
+
+
+@pytest.fixture
+def bare(lab: Lab) -> Lab:
+    """The machine as it first booted."""
+    machine.restore(lab.machine, BARE)
+    return lab
+
+
+@pytest.fixture(scope="session")
+def first_deploy(lab: Lab) -> tuple[str, "subprocess.CompletedProcess[str]"]:
+    """The boot id before the first deploy, and what that deploy said; its end is a snapshot."""
+    machine.restore(lab.machine, BARE)
+    before = lab.boot_id()
+    done = lab.deploy()
+    machine.snapshot(lab.machine, DEPLOYED)
+    return before, done
+
+
+@pytest.fixture
+def deployed(lab: Lab, first_deploy: object) -> Lab:
+    """The machine after its first deploy and reboot."""
+    machine.restore(lab.machine, DEPLOYED)
+    return lab
