@@ -85,7 +85,7 @@ def apply(inventory: Path, hosts: Sequence[str], say: Callable[[str], None]) -> 
             say(line)
         status = process.wait()
         results.seek(0)
-        return _applied(results.read(), status)
+        return applied(results.read(), status)
 
 
 def progress(lines: Iterable[str]) -> Iterator[str]:
@@ -101,7 +101,12 @@ def progress(lines: Iterable[str]) -> Iterator[str]:
             yield text
 
 
-def _applied(text: str, status: int) -> Applied:
+def applied(text: str, status: int) -> Applied:
+    """What pyinfra's JSON says that it did.
+
+    Raises:
+        EngineError: the text is no such JSON.
+    """
     try:
         results = json.loads(text)["results"]
         operations = results["operations"]

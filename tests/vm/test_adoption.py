@@ -84,7 +84,7 @@ def test_module_options_move_to_the_kernel_line_and_out_of_the_initramfs(by_hand
 
 def test_a_file_that_only_a_shell_understands_is_named_not_edited(by_hand: Lab) -> None:
     path = "/etc/default/grub.d/50-site.cfg"
-    text = 'if true; then GRUB_CMDLINE_LINUX_DEFAULT="$GRUB_CMDLINE_LINUX_DEFAULT ttm.pages_limit=1"; fi'
+    text = 'if true; then GRUB_CMDLINE_LINUX_DEFAULT="quiet ttm.pages_limit=1"; fi'
     by_hand.root(f"printf '%s\\n' '{text}' > {path}")
     planned = by_hand.apuhost("plan", str(INVENTORY)).stdout
     assert f"note: {path} sets ttm.pages_limit and is not edited" in planned

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from apuhost.rehearsal import machine, state
-from tests.vm.conftest import INVENTORY, Lab
+from tests.vm.conftest import BARE, INVENTORY, Lab
 
 DROP_IN = "/etc/default/grub.d/zz-apuhost.cfg"
 
 
-def host_data(lab: Lab, **changed: Any) -> dict[str, Any]:
+def host_data(lab: Lab, **changed: object) -> dict[str, Any]:
     """What inventories/rehearsal says of the machine, with something else in places."""
     return {
         "_sudo": True,
@@ -177,4 +177,4 @@ def test_a_host_that_does_not_come_back(bare: Lab, tmp_path: Path) -> None:
     assert "did not come back within 60 s: look at its console" in done.stdout
     machine.kill(bare.machine)
     machine.start(bare.machine)
-    machine.wait_for_ssh(bare.machine)
+    machine.restore(bare.machine, BARE)
