@@ -22,8 +22,9 @@ WORDS = {Status.PASS: "ok", Status.FAIL: "FAIL", Status.SKIP: "skip", Status.UNK
 def diff(change: FileChange) -> list[str]:
     """The lines of a file that go (-) and come (+); comments in our own files say nothing new."""
     before = (change.before or "").splitlines()
-    lines = unified_diff(before, change.after.splitlines(), lineterm="", n=0)
-    shown = [line for line in lines if not line.startswith(("---", "+++", "@@"))]
+    # The first two lines are the files' names; without context every other one is - or + or @@.
+    lines = list(unified_diff(before, change.after.splitlines(), lineterm="", n=0))[2:]
+    shown = [line for line in lines if not line.startswith("@@")]
     return [f"{line[0]} {visible(line[1:])}" for line in shown]
 
 

@@ -1,8 +1,11 @@
 """A host's facts, written as the probes would print them; every part can be another."""
 
+import re
 from collections.abc import Mapping
 
+from apuhost.changes import HostPlan
 from apuhost.host_facts import HostFacts, Reading
+from apuhost.probes import grub
 from apuhost.probes.files import TextFile, frame
 from apuhost.settings import Settings, resolve
 
@@ -89,6 +92,36 @@ def host_facts(
     }
     readings = {name: Reading(text, 0) for name, text in texts.items()}
     return HostFacts("minipc", "2026-11-29T09:14:00+00:00", readings)
+
+
+def deployed(facts: HostFacts, plan: HostPlan) -> HostFacts:
+    """The same host after its plan was carried out: files written, menu built, rebooted if due."""
+    written = {change.path: change.after for change in plan.files}
+    sources = {file.path: file.text for file in facts.grub.files}
+    sources |= {path: text for path, text in written.items() if path.startswith("/etc/default/")}
+    sources = dict(sorted(sources.items()))
+    options = {file.path: written.get(file.path, file.text) for file in facts.modprobe.files}
+    lines = grub.configured(tuple(TextFile(path, text) for path, text in sources.items()))
+    line = f"{lines.linux} {lines.linux_default}".strip()
+    parts = {name: reading.text for name, reading in facts.readings.items()}
+    if plan.reboot:
+        parts |= {"cmdline": f"{LINE} {line}\n", "boot": _next_boot(facts)}
+    parts |= {
+        "grub": framed(sources),
+        "grub_cfg": framed({"/boot/grub/grub.cfg": menu(line)}),
+        "modprobe": framed(options),
+        "kernel": parts["kernel"].replace(" stale", ""),
+        "loader": "".join(
+            each for each in parts["loader"].splitlines(True) if not each.startswith("newer=")
+        ),
+    }
+    return HostFacts(facts.host, facts.gathered, {n: Reading(t, 0) for n, t in parts.items()})
+
+
+def _next_boot(facts: HostFacts) -> str:
+    later = f"booted_at={facts.boot.booted_at + 10**9}"
+    text = facts.readings["boot"].text.replace(f"booted_at={facts.boot.booted_at}", later)
+    return re.sub(r"firmware=.*\n", "", text)
 
 
 def settings(**data: object) -> Settings:

@@ -17,7 +17,7 @@ REBOOT = "reboot (the new line is in place), or apuhost deploy INVENTORY"
 
 @dataclass(frozen=True)
 class Parameter:
-    """A key and what it should be; `wanted` is None where it should not be set at all.
+    """A key and what it should be; `wanted` is None where it should not be set, "" for a flag.
 
     `say` turns a value into words with a unit, for the report.
     """
@@ -32,6 +32,8 @@ class Parameter:
         if self.wanted is None:
             return self.key not in line
         found = line.effective(self.key)
+        if not self.wanted:
+            return self.key in line and not found
         return self.key in line and same_meaning(self.key, self.wanted, found, self.release)
 
     def seen(self, line: Cmdline) -> str:
@@ -43,8 +45,10 @@ class Parameter:
 
     def worded(self, line: Cmdline) -> str:
         """What this line means for it, in words."""
+        if self.key not in line:
+            return f"{self.key} is not set"
         value = line.effective(self.key)
-        return f"{self.key} is not set" if value is None else self.say(value)
+        return f"{self.key} is set" if value is None else self.say(value)
 
 
 def configured(parameter: Parameter, facts: HostFacts) -> Found:
