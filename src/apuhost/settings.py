@@ -115,7 +115,7 @@ class HostSettings(_Model):
     host_reboot_timeout_s: Annotated[int, Field(ge=10, le=7200)] = 600
 
 
-_HOST_DESCRIPTIONS = {
+HOST_DESCRIPTIONS = {
     "host_reboot_timeout_s": "seconds that a reboot may take until it is called lost, 10 to 7200",
     "host_simulated": 'None, or {"memory_gib": 61, "gpu": "1002:1900"} on a virtual machine',
 }
@@ -146,7 +146,7 @@ def resolve(host: str, data: Mapping[str, Any]) -> tuple[Settings | None, tuple[
         roles.defaults("kernel") | _of(KernelSettings, data),
         roles.descriptions("kernel"),
     )
-    own, own_problems = _fill(host, HostSettings, _of(HostSettings, data), _HOST_DESCRIPTIONS)
+    own, own_problems = _fill(host, HostSettings, _of(HostSettings, data), HOST_DESCRIPTIONS)
     problems = (*unknown(host, data), *kernel_problems, *own_problems)
     if problems or kernel is None or own is None:
         return None, problems
