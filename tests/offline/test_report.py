@@ -1,0 +1,282 @@
+"""What people read: plans and verdicts in lines, exit statuses, JSON."""
+
+import json
+
+import pytest
+from tests.support.hosts import (
+    DEFAULT_GRUB,
+    DROP_IN,
+    GIB,
+    GPU_780M,
+    LINE,
+    PARAMETERS,
+    PARTS,
+    drop_in,
+    host_facts,
+    menu,
+    settings,
+)
+
+from apuhost import report
+from apuhost.changes import FileChange, HostPlan
+from apuhost.changes.host import plan
+from apuhost.host_facts import HostFacts, Unreachable
+from apuhost.settings import Settings
+from apuhost.verdicts import Layer, Severity, Status, Verdict
+from apuhost.verdicts.host import HostReport
+from apuhost.verdicts.host import report as judge
+
+GRUB = "/etc/default/grub"
+INVENTORY = "inventories/minipc.py"
+ASKED = settings(kernel_gtt_gib=48)
+BY_HAND = host_facts(
+    grub={GRUB: f'GRUB_CMDLINE_LINUX_DEFAULT="quiet {PARAMETERS}"\n'},
+    grub_cfg=menu(f"quiet {PARAMETERS}"),
+)
+BARE = host_facts(
+    grub={GRUB: DEFAULT_GRUB},
+    grub_cfg=menu("quiet"),
+    cmdline=f"{LINE} quiet\n",
+    gpus=GPU_780M.replace(str(48 * GIB), str(31 * GIB)),
+)
+BEHIND = host_facts(
+    grub={
+        GRUB: DEFAULT_GRUB,
+        DROP_IN: drop_in(),
+        "/etc/default/grub.d/zzz.cfg": "GRUB_CMDLINE_LINUX_DEFAULT=quiet\n",
+    }
+)
+SIMULATED = settings(kernel_gtt_gib=48, host_simulated={"memory_gib": 61, "gpu": "1002:1900"})
+VIRTUAL = host_facts(machine="hostname=vm\nvirtualization=kvm\n", gpus="")
+
+
+def verdict(
+    status: Status, severity: Severity = Severity.REQUIRED, name: str = "kernel.gtt"
+) -> Verdict:
+    return Verdict(name, status, "48 GiB GTT", "GTT is 31 GiB", severity, reason="too busy")
+
+
+def one(*verdicts: Verdict) -> HostReport:
+    return HostReport("box1", "Debian 13", verdicts)
+
+
+def lines(*reports: HostReport, every: bool = False) -> list[str]:
+    return report.verify_lines(reports, INVENTORY, every=every)
+
+
+def planned(facts: HostFacts) -> list[str]:
+    return report.plan_lines("box1", plan(ASKED, facts))
+
+
+def test_a_plan_with_nothing_to_do_says_so_in_one_line() -> None:
+    assert planned(host_facts())[0] == "box1  nothing to change"
+
+
+def test_a_plan_shows_each_file_as_a_diff() -> None:
+    found = planned(BY_HAND)
+    assert found[0] == "box1  would change 3 things; no reboot"
+    shown = [line.strip() for line in found]
+    assert f'- GRUB_CMDLINE_LINUX_DEFAULT="quiet {PARAMETERS}"' in shown
+    assert '+ GRUB_CMDLINE_LINUX_DEFAULT="quiet"' in shown
+    assert any(DROP_IN in line and "new" in line for line in shown)
+    assert any("/boot/grub/grub.cfg" in line for line in shown)
+
+
+def test_a_plan_that_reboots_says_so_first_and_why() -> None:
+    found = planned(BARE)
+    assert found[0] == "box1  would change 2 things and reboot once"
+    assert any(line.startswith("  reboot ") for line in found)
+
+
+def test_a_reboot_alone_is_a_plan_too() -> None:
+    found = report.plan_lines("box1", HostPlan(reboot=("a newer kernel",)))
+    assert found == ["box1  would change nothing and reboot once", "  reboot   a newer kernel"]
+
+
+@pytest.mark.parametrize("facts", [BY_HAND, BARE, host_facts()], ids=["hand", "bare", "deployed"])
+def test_a_note_is_in_every_plan(facts: HostFacts) -> None:
+    assert any("NPU" in line for line in planned(facts))
+
+
+def test_a_diff_holds_every_line_that_changes() -> None:
+    change = FileChange("/etc/x", "-- a\nkept\n@@ b\n++ c\n", "kept\n", "why", operators=True)
+    assert report.diff(change) == ["- -- a", "- @@ b", "- ++ c"]
+
+
+def test_a_good_host_is_a_count() -> None:
+    found = lines(judge("box1", ASKED, host_facts()))
+    assert found[0].startswith("box1  Debian 13  kernel 6.12.117")
+    assert "Radeon 780M (1002:1900)" in found[0]
+    assert found[-1] == "kernel 7/7   gpu 1/1      8 of 8 good"
+    assert not [line for line in found if line.startswith(("FAIL", "ok"))]
+
+
+def test_everything_is_shown_when_asked() -> None:
+    found = lines(judge("box1", ASKED, host_facts()), every=True)
+    assert len([line for line in found if line.startswith("ok ")]) == 8
+
+
+def test_a_failure_says_layer_evidence_and_what_to_type() -> None:
+    text = "\n".join(lines(judge("box1", ASKED, host_facts(cmdline=f"{LINE} quiet\n"))))
+    assert "FAIL  kernel.gtt" in text
+    assert "differs first at: booted" in text
+    assert "/proc/cmdline has no ttm.pages_limit" in text
+    assert f"apuhost deploy {INVENTORY} --limit box1" in text.replace("\n" + report.INDENT, " ")
+
+
+def test_failures_come_first_then_what_is_unknown() -> None:
+    found = lines(
+        one(verdict(Status.SKIP), verdict(Status.UNKNOWN), verdict(Status.FAIL)), every=True
+    )
+    assert [line.split()[0] for line in found if "kernel.gtt" in line] == ["FAIL", "?", "skip"]
+
+
+def test_a_recommended_one_that_fails_is_a_warning() -> None:
+    assert lines(one(verdict(Status.FAIL, Severity.RECOMMENDED)))[2].startswith("warn ")
+
+
+@pytest.mark.parametrize("status", [Status.SKIP, Status.UNKNOWN])
+def test_what_is_no_answer_says_why(status: Status) -> None:
+    assert "48 GiB GTT: too busy" in lines(one(verdict(status)))[2]
+
+
+def test_what_is_skipped_is_told_and_not_counted() -> None:
+    found = lines(judge("vm", SIMULATED, VIRTUAL))
+    assert found[-1] == "kernel 6/6      6 of 6 good, 2 skipped"
+
+
+def test_an_unreachable_host_is_one_line_among_the_others() -> None:
+    away = judge("box2", ASKED, Unreachable("connection timed out"))
+    found = lines(away, judge("box1", ASKED, host_facts()))
+    assert found[0] == "box2  not reached: connection timed out"
+    assert found[2].startswith("box1  Debian 13")
+
+
+FAULTY = [
+    pytest.param(ASKED, BARE, id="bare"),
+    pytest.param(ASKED, BY_HAND, id="set up by hand"),
+    pytest.param(ASKED, BEHIND, id="another drop-in behind ours"),
+    pytest.param(ASKED, HostFacts("box1", "", {}), id="nothing read"),
+    pytest.param(SIMULATED, VIRTUAL, id="a virtual machine"),
+    pytest.param(settings(kernel_lockup_timeout_ms="1000,2000,3000,4000"), BARE, id="timeouts"),
+]
+
+
+@pytest.mark.parametrize(("asked", "facts"), FAULTY)
+def test_verdicts_fit_into_100_columns(asked: Settings, facts: HostFacts) -> None:
+    found = lines(judge("minipc", asked, facts), every=True)
+    assert max(map(len, found)) <= 100
+
+
+@pytest.mark.parametrize("facts", [BARE, BEHIND, host_facts()], ids=["bare", "behind", "deployed"])
+def test_plans_fit_into_100_columns_but_for_the_files_lines(facts: HostFacts) -> None:
+    own = [line for line in planned(facts) if not line.strip().startswith(("+ ", "- "))]
+    assert max(map(len, own)) <= 100
+
+
+def test_one_long_word_of_a_host_stays_whole() -> None:
+    word = "x" * 300
+    found = report.verdict_lines(
+        Verdict("kernel.gtt", Status.FAIL, "a", "b", layer=Layer.BOOTED, evidence=word), "box1", "i"
+    )
+    assert any(word in line for line in found)
+
+
+HOSTILE = "\x1b[2J\x1b]0;owned\x07\r\udc80\u202e"
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        pytest.param(
+            one(Verdict("a.b", Status.FAIL, HOSTILE, HOSTILE, layer=Layer.LIVE, evidence=HOSTILE)),
+            id="evidence",
+        ),
+        pytest.param(one(Verdict("a.b", Status.UNKNOWN, "a", "b", reason=HOSTILE)), id="reason"),
+        pytest.param(HostReport("box1", HOSTILE, ()), id="header"),
+        pytest.param(HostReport("box1", "", (), HOSTILE), id="unreachable"),
+        pytest.param(HostReport(HOSTILE, "", ()), id="name"),
+        pytest.param(one(Verdict("a.b", Status.FAIL, "a\nb", "c\nd")), id="line ends"),
+    ],
+)
+def test_control_characters_of_a_host_are_shown_not_obeyed(found: HostReport) -> None:
+    text = lines(found, every=True)
+    assert all(line.isprintable() for line in text)
+
+
+def test_control_characters_in_a_plan_are_shown_not_obeyed() -> None:
+    facts = host_facts(
+        grub={
+            f"/etc/default/grub.d/{HOSTILE}.cfg": f"A='{HOSTILE}'\nGRUB_CMDLINE_LINUX=amd_iommu=x\n"
+        }
+    )
+    found = planned(facts)
+    assert all(line.isprintable() for line in found)
+    assert "\\x1b[2J" in "".join(found)
+
+
+REQUIRED, RECOMMENDED = Severity.REQUIRED, Severity.RECOMMENDED
+AWAY = HostReport("box2", "", (), "timed out")
+
+
+@pytest.mark.parametrize(
+    ("reports", "status"),
+    [
+        pytest.param([one(verdict(Status.PASS))], 0, id="good"),
+        pytest.param([one(verdict(Status.SKIP))], 0, id="skipped"),
+        pytest.param([one(verdict(Status.FAIL, RECOMMENDED))], 0, id="only recommended"),
+        pytest.param([one(verdict(Status.UNKNOWN, RECOMMENDED))], 0, id="recommended, unknown"),
+        pytest.param([one(verdict(Status.UNKNOWN))], 2, id="unknown is never a pass"),
+        pytest.param([one(verdict(Status.PASS)), AWAY], 2, id="one not reached"),
+        pytest.param([one(verdict(Status.FAIL))], 1, id="failed"),
+        pytest.param(
+            [one(verdict(Status.UNKNOWN), verdict(Status.FAIL)), AWAY], 1, id="failed outweighs"
+        ),
+    ],
+)
+def test_the_exit_status(reports: list[HostReport], status: int) -> None:
+    assert report.exit_status(reports) == status
+    assert report.as_json(reports)["ok"] is (status == 0)
+
+
+@pytest.mark.parametrize(("asked", "facts"), FAULTY)
+def test_json_reads_back_to_the_same_reports(asked: Settings, facts: HostFacts) -> None:
+    reports = (judge("box1", asked, facts), AWAY)
+    document = report.as_json(reports)
+    assert report.from_json(json.dumps(document)) == reports
+
+
+def test_json_names_the_failures() -> None:
+    document = report.as_json([judge("box1", ASKED, BARE)])
+    assert document["schema"] == 1
+    assert "box1 kernel.gtt" in document["failures"]
+    assert "box1 gpu.driver" not in document["failures"]
+    assert document["hosts"][0]["verdicts"][0]["status"] == "fail"
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"hosts": [{}]}', '{"hosts": 1}'])
+def test_text_that_is_no_report_is_an_error(text: str) -> None:
+    with pytest.raises((ValueError, KeyError, TypeError)):
+        report.from_json(text)
+
+
+@pytest.mark.parametrize(
+    ("facts", "told"),
+    [
+        pytest.param(host_facts(gpus=""), "no AMD GPU", id="no GPU"),
+        pytest.param(
+            host_facts(gpus=GPU_780M.replace("1900", "7550")),
+            "AMD GPU (1002:7550)",
+            id="not in the table",
+        ),
+        pytest.param(host_facts(boot=PARTS["boot"].replace("=240", "=7300")), "up 2 h", id="hours"),
+        pytest.param(host_facts(), "up 4 min  boot 2d50da51", id="minutes"),
+        pytest.param(host_facts(os_release=""), "unknown distribution", id="no os-release"),
+    ],
+)
+def test_the_header_says_which_host_it_is(facts: HostFacts, told: str) -> None:
+    assert told in judge("box1", ASKED, facts).header
+
+
+def test_a_header_leaves_out_what_could_not_be_read() -> None:
+    assert judge("box1", ASKED, HostFacts("box1", "", {})).header == ""
