@@ -1,0 +1,139 @@
+"""Facts on disk give the same verdicts later and elsewhere; secrets are never among them."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.hosts import LINE, host_facts, settings
+
+from apuhost import evidence
+from apuhost.evidence import INDEX, EvidenceError
+from apuhost.host_facts import HostFacts, Reading
+from apuhost.inventory import Host
+from apuhost.verdicts.host import verdicts
+
+DATA = {
+    "kernel_gtt_gib": 48,
+    "host_simulated": None,
+    "ssh_user": "admin",
+    "_sudo_password": "secret",
+    "ssh_key_password": "secret",
+}
+BOX = Host("box1", (), DATA)
+
+
+def saved(folder: Path, facts: HostFacts, host: Host = BOX) -> Path:
+    return evidence.save(folder, host, facts)
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        pytest.param(host_facts(), id="healthy"),
+        pytest.param(host_facts(cmdline=f"{LINE} quiet\n"), id="not rebooted"),
+        pytest.param(host_facts(grub={"/etc/default/grub": "A='\udcff'\r\n"}), id="odd bytes"),
+        pytest.param(
+            HostFacts("minipc", "now", {"kernel": Reading("running 6.12", 0)}), id="hardly any"
+        ),
+    ],
+)
+def test_saved_facts_give_the_same_verdicts(tmp_path: Path, facts: HostFacts) -> None:
+    saved(tmp_path, facts)
+    asked, loaded = evidence.load(tmp_path)["box1"]
+    assert loaded.readings == facts.readings
+    assert loaded.gathered == facts.gathered
+    assert verdicts(asked, loaded) == verdicts(settings(kernel_gtt_gib=48), facts)
+
+
+def test_secrets_are_not_saved(tmp_path: Path) -> None:
+    folder = saved(tmp_path, host_facts())
+    texts = "".join(file.read_text() for file in folder.iterdir())
+    assert "secret" not in texts
+    assert "admin" not in texts
+
+
+def test_saving_again_replaces_the_older_facts(tmp_path: Path) -> None:
+    saved(tmp_path, host_facts())
+    few = HostFacts("box1", "later", {"kernel": Reading("running 6.12", 0)})
+    folder = saved(tmp_path, few)
+    assert sorted(file.name for file in folder.iterdir()) == [INDEX, "kernel.txt"]
+    assert [path.name for path in tmp_path.iterdir()] == [folder.name]
+
+
+@pytest.mark.parametrize("name", ["@local", "box 1", "a/../../b", ".", "..", ".hidden", "bøx"])
+def test_any_host_name_is_a_folder_of_its_own(tmp_path: Path, name: str) -> None:
+    inside = tmp_path / "facts"
+    bystander = inside / "box9" / "notes.txt"
+    bystander.parent.mkdir(parents=True)
+    bystander.write_text("kept")
+    folder = saved(inside, host_facts(), Host(name, (), {}))
+    assert folder.resolve().parent == inside.resolve()
+    assert bystander.read_text() == "kept"
+    assert list(evidence.load(inside)) == [name]
+
+
+def test_a_folder_without_facts_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(EvidenceError, match="no facts in it"):
+        evidence.load(tmp_path)
+    with pytest.raises(EvidenceError, match="no facts in it"):
+        evidence.load(tmp_path / "nosuch")
+
+
+def test_an_unfinished_save_is_not_read(tmp_path: Path) -> None:
+    saved(tmp_path, host_facts()).rename(tmp_path / ".box1.new")
+    with pytest.raises(EvidenceError, match="no facts in it"):
+        evidence.load(tmp_path)
+
+
+def test_a_folder_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(EvidenceError, match="file"):
+        saved(tmp_path / "file", host_facts())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        "{}",
+        "null",
+        "{",
+        '{"host": "a", "gathered": "", "settings": {}, "status": 1}',
+        '{"host": "a", "gathered": "", "settings": [], "status": {}}',
+        '{"host": "a", "gathered": "", "settings": {}, "status": {"kernel": "x"}}',
+        '{"host": "a", "gathered": "", "settings": {}, "status": {"kernel": Infinity}}',
+        '{"host": "a", "gathered": "", "settings": {}, "status": {"kernel": null}}',
+        '{"host": "a", "gathered": "", "settings": {"kernel_gtt_gib": "lots"}, "status": {}}',
+        '{"host": "a", "gathered": "", "settings": {"kernel_gtt_gb": 1}, "status": {}}',
+    ],
+)
+def test_an_index_that_is_not_apuhosts_is_one_line(tmp_path: Path, text: str) -> None:
+    folder = saved(tmp_path, host_facts())
+    (folder / INDEX).write_text(text)
+    with pytest.raises(EvidenceError, match=INDEX) as raised:
+        evidence.load(tmp_path)
+    assert "\n" not in str(raised.value)
+
+
+def edited(change: Callable[[dict[str, Any]], None], folder: Path) -> None:
+    index = json.loads((folder / INDEX).read_text())
+    change(index)
+    (folder / INDEX).write_text(json.dumps(index))
+
+
+def test_a_foreign_index_names_no_file_outside_its_folder(tmp_path: Path) -> None:
+    folder = saved(tmp_path / "facts", host_facts())
+    (tmp_path / "secret.txt").write_text("x")
+    edited(lambda index: index["status"].update({"../../secret": 0, "nosuch": 0}), folder)
+    assert set(evidence.load(tmp_path / "facts")["box1"][1].readings) == set(host_facts().readings)
+
+
+def test_a_missing_reading_is_unknown_not_an_error(tmp_path: Path) -> None:
+    folder = saved(tmp_path, host_facts())
+    (folder / "cmdline.txt").unlink()
+    asked, loaded = evidence.load(tmp_path)["box1"]
+    found = next(each for each in verdicts(asked, loaded) if each.id == "kernel.gtt")
+    assert (found.status, found.reason) == ("unknown", "cmdline was not read")
