@@ -50,9 +50,7 @@ def test_no_machine_says_what_to_run(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_a_damaged_record_is_no_machine(tmp_path: Path, text: str) -> None:
     (tmp_path / "machine.json").write_bytes(text.encode(errors="surrogateescape"))
-    with pytest.raises(
-        NoMachineError, match=r"machine\.json is damaged.*run apuhost rehearse down"
-    ):
+    with pytest.raises(NoMachineError, match=r"damaged.*run apuhost rehearse down"):
         state.load(tmp_path)
 
 

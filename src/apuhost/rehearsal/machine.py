@@ -148,7 +148,6 @@ def restore(machine: Machine, name: str) -> None:
         ValueError: the name is not a plain word.
     """
     _monitor_line(machine, qemu.snapshot_command("loadvm", name))
-    wait_for_ssh(machine)
     clock = ssh.run(machine, ["sudo", "date", "--set", f"@{time.time():.0f}"])
     if clock.returncode:
         raise RehearsalError(f"the guest's clock could not be set: {clock.stderr.strip()}")
