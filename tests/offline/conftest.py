@@ -5,6 +5,11 @@ import subprocess
 from typing import NoReturn
 
 import pytest
+from hypothesis import settings
+
+# The same examples in every run, however busy the machine is: a failure is a failure everywhere.
+settings.register_profile("offline", deadline=None, derandomize=True)
+settings.load_profile("offline")
 
 
 @pytest.fixture(autouse=True)

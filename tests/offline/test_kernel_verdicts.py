@@ -197,6 +197,43 @@ def test_a_misspelt_parameter_is_named_with_the_nearest() -> None:
     assert "amdgpu.gtt_size is not a parameter of amdgpu (amdgpu.gttsize?)" in found.observed
 
 
+@pytest.mark.parametrize("parameter", ["amdgpu.dyndbg=+p", "ttm.async_probe", "amdgpu.gttsize=-1"])
+def test_a_parameter_that_every_module_has_is_not_misspelt(parameter: str) -> None:
+    facts = host_facts(cmdline=f"{LINE} {PARAMETERS} {parameter}")
+    assert verdict(facts, "kernel.arguments", kernel_remove_args=[]).status == "pass"
+
+
+def test_a_misspelt_flag_is_shown_as_it_stands() -> None:
+    facts = host_facts(cmdline=f"{LINE} {PARAMETERS} amdgpu.no_such")
+    assert verdict(facts, "kernel.arguments").evidence == "/proc/cmdline has amdgpu.no_such"
+
+
+@pytest.mark.parametrize(
+    ("line", "status"),
+    [
+        pytest.param("nosmt a=b", "pass", id="as asked"),
+        pytest.param("a=b", "fail", id="the flag is missing"),
+        pytest.param("nosmt=force a=b", "fail", id="the flag has a value"),
+        pytest.param("nosmt a=c", "fail", id="another value"),
+    ],
+)
+def test_further_parameters_are_on_the_line(line: str, status: str) -> None:
+    facts = host_facts(
+        grub={"/etc/default/grub": DEFAULT_GRUB, DROP_IN: drop_in(f"{PARAMETERS} {line}")},
+        grub_cfg=menu(f"{PARAMETERS} {line}"),
+        cmdline=f"{LINE} {PARAMETERS} {line}",
+    )
+    found = verdict(facts, "kernel.arguments", kernel_extra_args=["nosmt", "a=b"])
+    assert found.status == status
+
+
+@pytest.mark.parametrize("live", ["²", "9" * 5000, "", "-1", "0x"])
+def test_a_live_value_that_is_no_number_is_a_failure_not_a_crash(live: str) -> None:
+    facts = host_facts(modules=PARTS["modules"].replace("12582912", live))
+    found = verdict(facts, "kernel.gtt")
+    assert (found.status, found.layer) == (Status.FAIL, Layer.LIVE)
+
+
 def test_a_simulated_gpu_is_a_skip_with_its_reason_on_a_virtual_machine_only() -> None:
     simulated = {"memory_gib": 61, "gpu": "1002:1900"}
     virtual = host_facts(machine="hostname=vm\nvirtualization=qemu\n", gpus="")
