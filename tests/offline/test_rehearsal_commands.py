@@ -67,6 +67,17 @@ def test_the_monitor_gets_plain_words_only(name: str) -> None:
         qemu.snapshot_command("savevm", name)
 
 
+def test_names_of_snapshots() -> None:
+    text = (
+        "List of snapshots present on all disks:\r\n"
+        "ID        TAG               VM SIZE                DATE     VM CLOCK     ICOUNT\r\n"
+        "--        bare              512 MiB 2026-01-02 03:04:05 00:00:41.000           0\r\n"
+        "2         deployed          512 MiB 2026-01-02 03:05:05 00:01:41.000           0\r\n"
+    )
+    assert qemu.snapshot_names(text) == ["bare", "deployed"]
+    assert qemu.snapshot_names("There is no snapshot available.\r\n") == []
+
+
 def test_credentials_are_tmpfiles_lines_that_bring_the_keys() -> None:
     text = keys.credentials(
         user="operator",

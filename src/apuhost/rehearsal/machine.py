@@ -147,10 +147,18 @@ def restore(machine: Machine, name: str) -> None:
         RehearsalError: it does not run, there is no such snapshot, or it cannot be logged in.
         ValueError: the name is not a plain word.
     """
-    _monitor_line(machine, qemu.snapshot_command("loadvm", name))
+    command = qemu.snapshot_command("loadvm", name)
+    if name not in snapshots(machine):  # QEMU would refuse too, but leave the guest standing still
+        raise RehearsalError(f"{machine.directory}: no snapshot {name}")
+    _monitor_line(machine, command)
     clock = ssh.run(machine, ["sudo", "date", "--set", f"@{time.time():.0f}"])
     if clock.returncode:
         raise RehearsalError(f"the guest's clock could not be set: {clock.stderr.strip()}")
+
+
+def snapshots(machine: Machine) -> list[str]:
+    """Names of the running machine's snapshots."""
+    return qemu.snapshot_names(monitor.type_line(machine.monitor, "info snapshots"))
 
 
 def _monitor_line(machine: Machine, line: str) -> None:

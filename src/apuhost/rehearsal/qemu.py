@@ -82,6 +82,12 @@ def snapshot_command(verb: str, name: str) -> str:
     return f"{verb} {name}"
 
 
+def snapshot_names(text: str) -> list[str]:
+    """The names in what the monitor's `info snapshots` prints (columns ID, TAG, size, date)."""
+    rows = [line.split() for line in text.splitlines()]
+    return [row[1] for row in rows if len(row) > 1 and (row[0] == "--" or row[0].isdigit())]
+
+
 def is_ours(arguments: Sequence[str], machine: Machine) -> bool:
     """Whether a process with this command line is that machine's QEMU."""
     disk = f"if=none,id=disk,format=qcow2,file={_value(machine.disk)}"
