@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN ?= /usr/local/bin
 
-.PHONY: install rehearse test test-offline lock
+.PHONY: install rehearse test test-offline docs lock
 install: .venv/installed
 
 .venv/installed: requirements.lock pyproject.toml
@@ -22,6 +22,11 @@ test: install
 
 test-offline: install
 	.venv/bin/pytest tests/offline
+
+# docs/settings.md, from the roles' own words.
+docs: install
+	.venv/bin/python -m apuhost.reference > docs/settings.md.new
+	mv docs/settings.md.new docs/settings.md
 
 # Needs uv on the PATH; only for who changes the dependencies.
 lock:
