@@ -61,13 +61,13 @@ def holds(host_report: HostReport) -> Callable[[str], None]:
 
     def ask(verdict_id: str) -> None:
         if host_report.unreachable:
-            pytest.fail(f"not reached: {host_report.unreachable}", pytrace=False)
+            pytest.fail(report.visible(f"not reached: {host_report.unreachable}"), pytrace=False)
         found = next((v for v in host_report.verdicts if v.id == verdict_id), None)
         if found is None:
             pytest.fail(f"{verdict_id} could not be judged", pytrace=False)
         lines = "\n".join(report.verdict_lines(found, host_report.host, "INVENTORY"))
         if found.status is Status.SKIP:
-            pytest.skip(found.reason)
+            pytest.skip(report.visible(found.reason))
         if found.status is not Status.PASS:
             pytest.fail(lines, pytrace=False)
 

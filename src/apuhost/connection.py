@@ -12,6 +12,17 @@ from apuhost.inventory import Host
 
 CONNECT_TIMEOUT_S = 10
 
+# pyinfra's other ways to another user. apuhost must take the same way for its facts.
+OTHER_WAYS = (
+    "_sudo_user",
+    "_use_sudo_login",
+    "_su_user",
+    "_doas",
+    "_doas_user",
+    "_dzdo",
+    "_dzdo_user",
+)
+
 # A host key that is not known, or has changed, ends the connection; nothing is asked or accepted.
 SAFE = ("-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes")
 
@@ -37,11 +48,15 @@ def as_root(host: Host, script: str) -> Connection:
     """Run `script` with sh as root on the host.
 
     Raises:
-        ConnectionProblem: a connector other than ssh and @local, or an ssh password.
+        ConnectionProblem: a connector other than ssh and @local, an ssh password, or another
+            way to root than sudo.
     """
-    password = host.data.get("_sudo_password")
-    command = _root_command(script, bool(host.data.get("_sudo")), password is not None)
-    stdin = f"{password}\n" if password is not None else ""
+    other = [key for key in OTHER_WAYS if host.data.get(key)]
+    if other:
+        raise ConnectionProblem(f"{other[0]} is not used: log in as root, or set _sudo = True")
+    password = host.data.get("_sudo_password") or ""
+    command = _root_command(script, bool(host.data.get("_sudo")), bool(password))
+    stdin = f"{password}\n" if password else ""
     if is_local(host):
         return Connection(tuple(command), stdin)
     return Connection((*ssh(host), "--", shlex.join(command)), stdin)

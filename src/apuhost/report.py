@@ -24,7 +24,8 @@ def diff(change: FileChange) -> list[str]:
     before = (change.before or "").splitlines()
     # The first two lines are the files' names; without context every other one is - or + or @@.
     lines = list(unified_diff(before, change.after.splitlines(), lineterm="", n=0))[2:]
-    shown = [line for line in lines if not line.startswith("@@")]
+    skipped = ("@@",) if change.operators else ("@@", "+#", "-#")
+    shown = [line for line in lines if not line.startswith(skipped)]
     return [f"{line[0]} {visible(line[1:])}" for line in shown]
 
 

@@ -41,7 +41,7 @@ def _text(file: str) -> str:
 
 
 READERS: Mapping[str, Reader] = {
-    **{name: module.parse for name, module in PROBES.items()},
+    **{name.replace("_", "-"): module.parse for name, module in PROBES.items()},
     # One file's text, not the framed files of the probe; fields as the contract names them.
     "cmdline": lambda text: cmdline.document(cmdline.parse(text)),
     "grub": grub.defaults,

@@ -6,7 +6,7 @@ from apuhost.probes.pairs import pairs
 
 COMMAND = """
 printf 'hostname=%s\\n' "$(uname -n)"
-printf 'virtualization=%s\\n' "$(systemd-detect-virt 2>/dev/null)"
+printf 'virtualization=%s\\n' "$(systemd-detect-virt --vm 2>/dev/null)"
 for name in sys_vendor product_name board_name bios_version bios_date; do
   printf '%s=%s\\n' "$name" "$(cat /sys/class/dmi/id/$name 2>/dev/null)"
 done
@@ -15,7 +15,7 @@ done
 
 @dataclass(frozen=True)
 class Machine:
-    """Names as printed; virtualization is systemd-detect-virt's word ("none" on bare metal)."""
+    """Names as printed; virtualization is systemd-detect-virt --vm's word."""
 
     hostname: str | None
     virtualization: str | None

@@ -7,7 +7,7 @@ from apuhost.changes import reboot
 from apuhost.changes.kernel import DROP_IN
 from apuhost.derived import Derived, key_of
 from apuhost.host_facts import HostFacts, Unreadable
-from apuhost.probes import cmdline, grub
+from apuhost.probes import ParseError, cmdline, grub
 from apuhost.probes.gpus import Gpu
 from apuhost.probes.pairs import whole_number
 from apuhost.settings import GTT_KEY, LOCKUP_KEY, Settings
@@ -261,16 +261,28 @@ def _spelt(line: cmdline.Cmdline, where: str, facts: HostFacts) -> Found:
 
 
 def _read_last(facts: HostFacts) -> Found:
-    paths = [file.path for file in facts.grub.files]
-    behind = paths[paths.index(DROP_IN) + 1 :] if DROP_IN in paths else []
+    files = facts.grub.files
+    paths = [file.path for file in files]
+    if DROP_IN not in paths:
+        return Found(True, "not there: set up by hand")
+    behind = [file.path for file in files[paths.index(DROP_IN) + 1 :] if _sets_line(file.text)]
     if not behind:
-        return Found(True, "read last" if DROP_IN in paths else "not there: set up by hand")
+        return Found(True, "has the last word")
     return Found(
         False,
         f"{', '.join(behind)} read after it",
         f"grub-mkconfig reads {behind[-1]} last",
         f"rename it to sort before {DROP_IN.rpartition('/')[2]}",
     )
+
+
+def _sets_line(text: str) -> bool:
+    """Whether a GRUB file says anything about the kernel line, or may."""
+    try:
+        given = grub.defaults(text)
+    except ParseError:
+        return False
+    return given.undetermined or (given.cmdline_linux, given.cmdline_linux_default) != (None, None)
 
 
 def _has_modules(facts: HostFacts) -> Found:

@@ -168,6 +168,12 @@ def _package_manager(_: Settings, __: Derived, facts: HostFacts) -> Iterator[str
         yield f"another apt or dpkg is at work (process {holder}): wait until it ends, then repeat"
 
 
+def _initramfs(_: Settings, derived: Derived, facts: HostFacts) -> Iterator[str]:
+    due = changes.initramfs(derived, facts)
+    if due and "update-initramfs" not in facts.loader.tools:
+        yield f"its initramfs {due[0]}, and update-initramfs is not there to build it again"
+
+
 REFUSALS: Mapping[str, Refusal] = {
     "distribution": _distribution,
     "kind of machine": _simulation,
@@ -177,5 +183,6 @@ REFUSALS: Mapping[str, Refusal] = {
     "GPU enabled": _disabled_gpu,
     "memory": _memory,
     "free space": _room,
+    "initramfs": _initramfs,
     "package manager": _package_manager,
 }
