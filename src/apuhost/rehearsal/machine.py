@@ -8,7 +8,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from apuhost.rehearsal import hypervisor, keys, monitor, process, qemu, ssh, state
+from apuhost.rehearsal import hypervisor, keys, monitor, process, qemu, reset, ssh, state
 from apuhost.rehearsal.image import BaseImage
 from apuhost.rehearsal.locks import exclusive
 from apuhost.rehearsal.process import Heartbeat, RehearsalError
@@ -18,6 +18,7 @@ _PORT_TRIES = 5
 _READY_SECONDS = 240.0
 _POWER_OFF_SECONDS = 90.0
 _START_SECONDS = 30.0
+_RESET_SECONDS = 3.0
 
 
 def create(directory: Path, base: BaseImage) -> Machine:
@@ -83,7 +84,7 @@ def wait_for_ssh(
     end = time.monotonic() + seconds
     problem = "no answer"
     while time.monotonic() < end:
-        if not running(machine):
+        if not (running(machine) or _back_after_reset(machine)):
             raise RehearsalError(
                 f"the rehearsal machine ended while it booted: see {machine.console}",
                 machine.console,
@@ -161,6 +162,12 @@ def snapshots(machine: Machine) -> list[str]:
     return qemu.snapshot_names(monitor.type_line(machine.monitor, "info snapshots"))
 
 
+def _back_after_reset(machine: Machine) -> bool:
+    """Whether a QEMU that has ended is started again, as it is when the guest reboots."""
+    time.sleep(_RESET_SECONDS)
+    return running(machine)
+
+
 def _monitor_line(machine: Machine, line: str) -> None:
     answer = monitor.type_line(machine.monitor, line)
     if answer:
@@ -170,9 +177,10 @@ def _monitor_line(machine: Machine, line: str) -> None:
 def _launch(machine: Machine, accelerator: tuple[str, ...]) -> str:
     """What QEMU complained about; nothing when it runs."""
     machine.console.unlink(missing_ok=True)
+    command = qemu.start_command(machine, accelerator)
     try:
         started = subprocess.run(
-            qemu.start_command(machine, accelerator), cwd=machine.directory,
+            command, cwd=machine.directory,
             stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
             timeout=_START_SECONDS, check=False,
         )  # fmt: skip
@@ -181,6 +189,7 @@ def _launch(machine: Machine, accelerator: tuple[str, ...]) -> str:
     except subprocess.TimeoutExpired:
         return f"{qemu.PROGRAM}: nothing for {_START_SECONDS:.0f} s"
     if started.returncode == 0:
+        reset.watch(machine, command)
         return ""
     return started.stderr.strip() or f"{qemu.PROGRAM} ended with status {started.returncode}"
 

@@ -47,7 +47,7 @@ def start_command(machine: Machine, accelerator: Sequence[str]) -> list[str]:
         "-chardev", f"file,id=console,path={_value(machine.console)}",
         "-serial", "chardev:console",
         "-qmp", f"unix:{machine.monitor.name},server=on,wait=off",
-        "-daemonize", "-pidfile", str(machine.pid_file),
+        "-no-reboot", "-daemonize", "-pidfile", str(machine.pid_file),
     ]  # fmt: skip
 
 
