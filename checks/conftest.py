@@ -40,7 +40,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 def _reports(config: pytest.Config) -> tuple[HostReport, ...]:
     if config.option.saved:
-        saved = evidence.load(config.option.saved)
+        saved = evidence.load(config.option.saved, config.option.limit)
         return tuple(judge(name, settings, facts) for name, (settings, facts) in saved.items())
     if not config.option.inventory:
         raise inventory.InventoryError("which hosts? --inventory FILE, or --from DIR")

@@ -92,5 +92,5 @@ def _boot_id(host: Host) -> str | None:
 def _did_not_come_back(seconds: int) -> str:
     return (
         f"did not come back within {seconds} s: look at its console; in GRUB's menu "
-        "press c and type `configfile /boot/grub/grub.cfg.previous` to boot as before, and repeat"
+        "press c and type `configfile $prefix/grub.cfg.previous` to boot as before, and repeat"
     )

@@ -117,7 +117,7 @@ def parse(
 
 @rehearse.callback()
 def rehearse_everything(context: typer.Context) -> None:
-    """The main job on a throw-away VM: up, deploy, verify, down. Bare `rehearse` does all."""
+    """The main job on a throw-away VM. Bare `rehearse` makes a new one, deploys and verifies."""
     from apuhost.commands import rehearse as command
 
     if context.invoked_subcommand is None:

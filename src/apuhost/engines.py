@@ -12,6 +12,8 @@ from tempfile import TemporaryFile
 from apuhost import roles
 from apuhost.errors import ApuhostError
 
+USAGE = 4
+
 STARTING = "--> Starting operation:"
 NO_NEWS = (
     "No changes",
@@ -133,8 +135,11 @@ def check(*arguments: str) -> None:
         text=True,
         check=False,
     )
-    # 0 and 1 are pytest's words for "ran": what failed stands in the verdicts.
+    # 0 and 1 are pytest's words for "ran": what failed stands in the verdicts. 4 is for what the
+    # checks could not start with, in a sentence of their own.
     if done.returncode not in (0, 1):
         lines = [line for line in (done.stderr + done.stdout).splitlines() if line.strip()]
         said = next((line for line in lines if "ERROR" in line or "Error" in line), "")
+        if done.returncode == USAGE and said:
+            raise EngineError(said.removeprefix("ERROR: "))
         raise EngineError(f"the checks did not run (pytest exit {done.returncode}): {said}")

@@ -6,8 +6,10 @@ file per probe. Secrets are never saved: of the inventory only apuhost's own set
 
 import json
 import os
+import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from fnmatch import fnmatch
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,12 @@ from apuhost.inventory import Host
 from apuhost.settings import Settings, resolve, variables
 
 INDEX = "facts.json"
+
+# `password USER WORD` and `password_pbkdf2 USER HASH` of a grub.cfg.
+_PASSWORD = re.compile(r"(?m)^(\s*password(?:_pbkdf2)?[ \t]+\S+[ \t]+)(\S+)")
+
+
+Saved = tuple[Settings, HostFacts]
 
 
 class EvidenceError(ApuhostError):
@@ -42,13 +50,26 @@ def save(folder: Path, host: Host, facts: HostFacts) -> Path:
 def _write(target: Path, host: Host, facts: HostFacts) -> None:
     new = target.with_name(f".{target.name}.new")
     shutil.rmtree(new, ignore_errors=True)
-    new.mkdir(parents=True)
+    new.mkdir(parents=True, mode=0o700)
     for name, reading in facts.readings.items():
-        (new / f"{name}.txt").write_bytes(reading.text.encode("utf-8", "surrogateescape"))
-    (new / INDEX).write_text(json.dumps(_index(host, facts), indent=2, default=str) + "\n", "utf-8")
+        raw = _masked(reading.text).encode("utf-8", "surrogateescape")
+        _write_private(new / f"{name}.txt", raw)
+    index = json.dumps(_index(host, facts), indent=2, default=str) + "\n"
+    _write_private(new / INDEX, index.encode())
     if target.exists():
         shutil.rmtree(target)
     new.rename(target)
+
+
+def _write_private(path: Path, raw: bytes) -> None:
+    # What root reads on a host is not for every user of the controller.
+    path.touch(mode=0o600)
+    path.write_bytes(raw)
+
+
+def _masked(text: str) -> str:
+    """The text with GRUB's password hashes made unreadable, as long as before (frames count)."""
+    return _PASSWORD.sub(lambda found: found[1] + "x" * len(found[2]), text)
 
 
 def _folder_name(host: str) -> str:
@@ -57,16 +78,28 @@ def _folder_name(host: str) -> str:
     return f"%2E{name[1:]}" if name.startswith(".") else name
 
 
-def load(folder: Path) -> dict[str, tuple[Settings, HostFacts]]:
-    """Every host's settings and facts under `folder`, by host name.
+def load(folder: Path, limits: Iterable[str] = ()) -> dict[str, Saved]:
+    """Every host's settings and facts under `folder`, by host name, cut to `limits` (patterns).
 
     Raises:
-        EvidenceError: no facts there, or facts that cannot be read.
+        EvidenceError: no facts there, facts that cannot be read, a limit that matches nothing.
     """
     indexes = sorted(folder.glob(f"[!.]*/{INDEX}"))
     if not indexes:
         raise EvidenceError(f"{folder}: no facts in it (apuhost facts INVENTORY -o DIR saves some)")
-    return dict(_load_host(index) for index in indexes)
+    return _limited(dict(_load_host(index) for index in indexes), tuple(limits))
+
+
+def _limited(found: dict[str, Saved], limits: tuple[str, ...]) -> dict[str, Saved]:
+    for limit in limits:
+        if not any(fnmatch(name, limit) for name in found):
+            raise EvidenceError(f"--limit {limit} matches no host; there are: {', '.join(found)}")
+    wanted = limits or ("*",)
+    return {
+        name: saved
+        for name, saved in found.items()
+        if any(fnmatch(name, limit) for limit in wanted)
+    }
 
 
 def _index(host: Host, facts: HostFacts) -> dict[str, Any]:
@@ -79,7 +112,7 @@ def _index(host: Host, facts: HostFacts) -> dict[str, Any]:
     }
 
 
-def _load_host(path: Path) -> tuple[str, tuple[Settings, HostFacts]]:
+def _load_host(path: Path) -> tuple[str, Saved]:
     try:
         index = json.loads(path.read_text("utf-8"))
         host, statuses = str(index["host"]), dict(index["status"])

@@ -241,7 +241,12 @@ def _run(connection: Connection) -> str:
     with (
         tempfile.TemporaryFile() as errors,
         subprocess.Popen(
-            connection.argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors
+            connection.argv,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            # Without a terminal a jump host's ssh, too, fails instead of asking about a host key.
+            start_new_session=True,
         ) as process,
     ):
         timer = threading.Timer(HOST_TIMEOUT_S, process.kill)

@@ -99,7 +99,8 @@ def verdict_lines(verdict: Verdict, host: str, inventory: str) -> list[str]:
         evidence = f"  ({verdict.evidence})" if verdict.evidence else ""
         lines += _wrapped(INDENT, f"differs first at: {verdict.layer}{evidence}")
     if verdict.fix and verdict.status is Status.FAIL:
-        lines += _wrapped(INDENT, f"fix: {fix(verdict, host, inventory)}")
+        # In one piece, whatever its width: it is there to be copied.
+        lines.append(f"{INDENT}fix: {fix(verdict, host, inventory)}")
     return [visible(line) for line in lines]
 
 

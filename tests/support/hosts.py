@@ -62,8 +62,8 @@ def drop_in(parameters: str = PARAMETERS) -> str:
     return (
         "# Written by apuhost; edits here are overwritten. "
         "The settings are kernel_* in the inventory.\n"
-        "# Way back: remove this file, put *.before-apuhost files back where they stand, "
-        "run update-grub.\n"
+        "# Way back: docs/way-back.md "
+        "(this file removed, *.before-apuhost files put back, update-grub).\n"
         f'GRUB_CMDLINE_LINUX_DEFAULT="$GRUB_CMDLINE_LINUX_DEFAULT {parameters}"\n'
     )
 

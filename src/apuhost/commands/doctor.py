@@ -13,7 +13,7 @@ from apuhost.settings import Settings
 from apuhost.verdicts.host import header
 from apuhost.verdicts.refusals import by_topic
 
-PROGRAMS = {"ssh": "openssh-client", "git": "git"}
+PROGRAMS = {"ssh": "openssh-client"}
 SUDO_NOTE = (
     "_sudo_password is set: pyinfra puts it on the host's process list for a moment, where its "
     "local users can read it (docs/security.md); NOPASSWD avoids that"

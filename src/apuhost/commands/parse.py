@@ -8,7 +8,10 @@ from pathlib import Path
 
 from apuhost.errors import ApuhostError
 from apuhost.host_facts import PROBES
-from apuhost.probes import ParseError, cmdline, grub
+from apuhost.probes import ParseError, cmdline, grub, grub_cfg, modprobe
+from apuhost.probes.files import TextFile, frame
+
+FRAME = "==> "
 
 Reader = Callable[[str], object]
 
@@ -40,11 +43,24 @@ def _text(file: str) -> str:
     return raw.decode("utf-8", errors="replace")
 
 
+def _framed(path: str, text: str) -> str:
+    """One file's plain text as the probe frames it; framed text, as facts save it, stays."""
+    return text if text.startswith(FRAME) or not text else frame((TextFile(path, text),))
+
+
+def _one_file(text: str) -> grub.GrubDefaults:
+    if text.startswith(FRAME):
+        raise ParseError("these are several framed files: give the text of one")
+    return grub.defaults(text)
+
+
 READERS: Mapping[str, Reader] = {
     **{name.replace("_", "-"): module.parse for name, module in PROBES.items()},
     # One file's text, not the framed files of the probe; fields as the contract names them.
+    "grub-cfg": lambda text: grub_cfg.parse(_framed("/boot/grub/grub.cfg", text)),
+    "modprobe": lambda text: modprobe.parse(_framed("/etc/modprobe.d/file.conf", text)),
     "cmdline": lambda text: cmdline.document(cmdline.parse(text)),
-    "grub": grub.defaults,
+    "grub": _one_file,
 }
 
 

@@ -17,6 +17,12 @@ from apuhost.rehearsal.steps import Steps
 INVENTORY = roles.CHECKOUT / "inventories" / "rehearsal" / "vm.py"
 
 
+class DeployFailed(RehearsalError):
+    """An operation failed on the rehearsal machine."""
+
+    exit_status = 1
+
+
 def everything() -> int:
     """A new machine, deployed, rebooted and verified; the one of the last rehearsal is gone."""
     directory = state.state_directory()
@@ -63,6 +69,7 @@ def down() -> int:
 
 def login(words: Sequence[str]) -> int:
     """Log in to the machine, or run one command there: ssh takes this process's place."""
+    words = ["sh", "-c", " ".join(words)] if words else []
     command = ssh.login_command(state.load(state.state_directory()), words)
     os.execvp(command[0], command)  # noqa: S606  (no shell is wanted here)
 
@@ -101,7 +108,7 @@ def _deploy(log: Path, heartbeat: Heartbeat) -> None:
 
         applied = engines.apply(INVENTORY, [each.host for each in planned], say)
     if applied.failed:
-        raise RehearsalError(f"the deploy failed: see {log}", log)
+        raise DeployFailed(f"the deploy failed: see {log}", log)
 
 
 def _say_what_next(started: Machine) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable
 from pathlib import Path
 
 from apuhost.errors import ApuhostError
 
+VARIABLE = "APUHOST_DEBIAN_MIRROR"
 APT_FOLDER = Path("/etc/apt")
 _DEBIAN_SUITES = frozenset(
     ("oldoldstable", "oldstable", "stable", "testing", "unstable",
@@ -21,11 +23,13 @@ class NoMirrorError(ApuhostError):
 
 
 def debian_mirror(folder: Path = APT_FOLDER) -> str:
-    """The URI of the first Debian archive in the apt sources under `folder`.
+    """$APUHOST_DEBIAN_MIRROR, else the first Debian archive in the apt sources under `folder`.
 
     Raises:
         NoMirrorError: there is none (this machine runs another distribution).
     """
+    if chosen := os.environ.get(VARIABLE):
+        return chosen.rstrip("/")
     files = [folder / "sources.list", *sorted((folder / "sources.list.d").glob("*"))]
     for path in files:
         if path.suffix in {".list", ".sources"} and path.is_file():
@@ -33,8 +37,8 @@ def debian_mirror(folder: Path = APT_FOLDER) -> str:
             for uri in uris(text, deb822=path.suffix == ".sources"):
                 return uri
     raise NoMirrorError(
-        f"{folder}: no Debian mirror in this machine's apt sources: add a Debian source"
-        " (main) under sources.list.d, signed by Debian's keyring"
+        f"{folder}: no Debian mirror in this machine's apt sources: set {VARIABLE} to the URI of"
+        " one (its packages are verified with Debian's keyring)"
     )
 
 

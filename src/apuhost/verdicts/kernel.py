@@ -230,9 +230,8 @@ def _iommu_state(choice: str, facts: HostFacts) -> Found:
     wanted = {"off": ("off",), "pt": ("passthrough", "off")}.get(choice, (state,))
     if state in wanted:
         return Found(True, f"IOMMU {state}")
-    return Found(
-        False, f"IOMMU {state}", f"/sys/class/iommu has {', '.join(facts.iommu.units)}", "reboot"
-    )
+    units = ", ".join(facts.iommu.units) or f"no unit, {facts.iommu.groups} groups"
+    return Found(False, f"IOMMU {state}", f"/sys/class/iommu has {units}", "reboot")
 
 
 def _configured_line(facts: HostFacts) -> cmdline.Cmdline:

@@ -90,7 +90,8 @@ def _next_kernel(facts: HostFacts) -> InstalledKernel:
     release = (wanted or "").rpartition("/vmlinuz-")[2] or facts.kernel.running
     found = next((each for each in facts.kernel.installed if each.release == release), None)
     if found is None:
-        raise Unreadable(f"{changes.GRUB_CFG} boots {release}, and /boot has no such kernel")
+        source = changes.GRUB_CFG if entries else "the running kernel line"
+        raise Unreadable(f"{source} boots {release}, and /boot has no such kernel")
     return found
 
 
