@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from apuhost import evidence, host_facts, inventory, report
+from apuhost import evidence, gather, inventory, report
 from apuhost.errors import ApuhostError
 from apuhost.verdicts import Status
 from apuhost.verdicts.host import HostReport
@@ -46,7 +46,7 @@ def _reports(config: pytest.Config) -> tuple[HostReport, ...]:
         raise inventory.InventoryError("which hosts? --inventory FILE, or --from DIR")
     hosts = inventory.load(config.option.inventory, config.option.limit)
     settings = inventory.settings(config.option.inventory, hosts)
-    facts = host_facts.gather(hosts)
+    facts = gather.gather(hosts)
     return tuple(judge(host.name, settings[host.name], facts[host.name]) for host in hosts)
 
 

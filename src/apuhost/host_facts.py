@@ -4,24 +4,14 @@ All hosts are asked at once. The raw text is kept: it can be saved, loaded elsew
 again by the same parsers.
 """
 
-import secrets
 import shlex
-import signal
-import subprocess
-import tempfile
-import threading
-from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import cached_property
 from types import ModuleType
 from typing import TypeVar
 
-from apuhost.connection import Connection, as_root
 from apuhost.errors import ApuhostError
-from apuhost.inventory import Host
 from apuhost.probes import (
     ParseError,
     boot,
@@ -62,20 +52,12 @@ PROBES: Mapping[str, ModuleType] = {
 }
 
 PROBE_TIMEOUT_S = 30
-HOST_TIMEOUT_S = 120
-MOST_BYTES = 64 * 1024 * 1024
-MOST_ERROR_BYTES = 64 * 1024
-MOST_HOSTS_AT_ONCE = 32
 
 Record = TypeVar("Record")
 
 
 class Unreadable(ApuhostError):
     """A probe's answer is missing or cannot be read: what depends on it is unknown."""
-
-
-class Unreachable(ApuhostError):
-    """A host gave no facts: not reached, not trusted, or no way to become root."""
 
 
 @dataclass(frozen=True)
@@ -207,117 +189,3 @@ def unframe(mark: str, text: str) -> dict[str, Reading]:
         if began and ended and whole and status is not None:
             readings[name] = Reading(body, status)
     return readings
-
-
-def gather(hosts: Iterable[Host]) -> dict[str, HostFacts | Unreachable]:
-    """The facts of every host, all at once; a host that gave none is there with the reason."""
-    asked = tuple(hosts)
-    if not asked:
-        return {}
-    with ThreadPoolExecutor(min(MOST_HOSTS_AT_ONCE, len(asked))) as pool:
-        return dict(zip((host.name for host in asked), pool.map(_ask, asked), strict=True))
-
-
-def _ask(host: Host) -> HostFacts | Unreachable:
-    mark = f"==apuhost-{secrets.token_hex(8)}=="
-    try:
-        text = _run(as_root(host, script(mark)))
-        readings = unframe(mark, text)
-        if not readings:
-            raise Unreachable("answered, but ran no probe: is its login shell a shell?")
-    except ApuhostError as error:
-        return Unreachable(str(error))
-    except OSError as error:
-        return Unreachable(f"{error.filename or 'ssh'} does not start here: {error.strerror}")
-    return HostFacts(host.name, datetime.now(UTC).isoformat(timespec="seconds"), readings)
-
-
-def _run(connection: Connection) -> str:
-    """Standard output of the remote script, at most MOST_BYTES.
-
-    Raises:
-        Unreachable: no answer, with ssh's or sudo's own words turned into what to do.
-    """
-    with (
-        tempfile.TemporaryFile() as errors,
-        subprocess.Popen(
-            connection.argv,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            # Without a terminal a jump host's ssh, too, fails instead of asking about a host key.
-            start_new_session=True,
-        ) as process,
-    ):
-        timer = threading.Timer(HOST_TIMEOUT_S, process.kill)
-        timer.start()
-        try:
-            out = _exchange(process, connection.stdin)
-        finally:
-            timer.cancel()
-        errors.seek(0)
-        said = errors.read(MOST_ERROR_BYTES).decode(errors="replace")
-    if len(out) > MOST_BYTES:
-        raise Unreachable(f"sends more than {MOST_BYTES >> 20} MiB of facts: something is wrong")
-    if process.returncode == -signal.SIGKILL:
-        raise Unreachable(f"no answer within {HOST_TIMEOUT_S} s")
-    if process.returncode != 0:
-        raise Unreachable(reason(process.returncode, said))
-    return out.decode("utf-8", errors="surrogateescape")
-
-
-def _exchange(process: "subprocess.Popen[bytes]", stdin: str) -> bytes:
-    """Write standard input, read standard output to its end, or one byte past MOST_BYTES."""
-    if process.stdin is None or process.stdout is None:
-        raise TypeError("both ends of the process must be pipes")
-    with suppress(BrokenPipeError), process.stdin as pipe:
-        pipe.write(stdin.encode())
-    out = process.stdout.read(MOST_BYTES + 1)
-    if len(out) > MOST_BYTES:
-        process.terminate()
-    return out
-
-
-NO_SUDO = "it has no sudo: install sudo, or log in as root with _sudo = False"
-
-REASONS = (
-    (
-        "REMOTE HOST IDENTIFICATION HAS CHANGED",
-        "its host key is another than the known one: if you reinstalled it, compare the "
-        "fingerprint at its console, then `ssh-keygen -R HOST` and connect once by hand",
-    ),
-    (
-        "Host key verification failed",
-        "its host key is not known: connect once by hand (`ssh HOST`), compare the fingerprint "
-        "with its console, accept it",
-    ),
-    ("Permission denied", "login refused: is your key in its authorized_keys? (`ssh-copy-id`)"),
-    (
-        "Could not resolve hostname",
-        "its name does not resolve: check the spelling, DNS, ssh_hostname",
-    ),
-    ("Connection refused", "connection refused: is sshd running, and is the port right?"),
-    ("timed out", "connection timed out: is it switched on, and is the address right?"),
-    ("No route to host", "no route to it: check the network and the address"),
-    (
-        "a password is required",
-        "sudo asks for a password: allow NOPASSWD for this user, or set _sudo_password "
-        "(docs/security.md says who can see it)",
-    ),
-    ("incorrect password", "sudo refuses the password in _sudo_password"),
-    ("not in the sudoers file", "this user may not use sudo: add it to the group sudo"),
-    ("sudo: not found", NO_SUDO),
-    ("sudo: command not found", NO_SUDO),
-    # env's own words, under LC_ALL=C or in UTF-8.
-    ("'sudo': No such file", NO_SUDO),
-    ("\u2018sudo\u2019: No such file", NO_SUDO),
-)
-
-
-def reason(status: int, stderr: str) -> str:
-    """What to do about a failed connection, from ssh's or sudo's stderr (neither is translated)."""
-    for words, sentence in REASONS:
-        if words in stderr:
-            return sentence
-    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
-    return lines[-1] if lines else f"the command ended with exit {status} and no word"

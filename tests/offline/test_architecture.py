@@ -19,7 +19,7 @@ from apuhost.verdicts.host import verdicts
 
 NAMES = re.compile(r"[a-z_]+(?:, [a-z_]+)*(?:\s*>\s*[a-z_]+(?:, [a-z_]+)*)+")
 PROCESSES = {"subprocess", "socket", "pty", "multiprocessing", "asyncio", "paramiko", "http"}
-STARTERS = {"inventory", "host_facts", "engines", "rehearsal"}
+STARTERS = {"inventory", "gather", "engines", "rehearsal"}
 
 
 def layers() -> list[list[str]]:

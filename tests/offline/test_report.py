@@ -20,7 +20,8 @@ from tests.support.hosts import (
 from apuhost import report
 from apuhost.changes import FileChange, HostPlan
 from apuhost.changes.host import plan
-from apuhost.host_facts import HostFacts, Unreachable
+from apuhost.gather import Unreachable
+from apuhost.host_facts import HostFacts
 from apuhost.settings import Settings
 from apuhost.verdicts import Layer, Severity, Status, Verdict
 from apuhost.verdicts.host import HostReport

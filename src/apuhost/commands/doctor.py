@@ -6,7 +6,8 @@ from pathlib import Path
 
 from apuhost import inventory
 from apuhost.derived import derive
-from apuhost.host_facts import HostFacts, Unreachable, Unreadable, gather
+from apuhost.gather import Unreachable, gather
+from apuhost.host_facts import HostFacts, Unreadable
 from apuhost.inventory import Host
 from apuhost.report import visible
 from apuhost.settings import Settings

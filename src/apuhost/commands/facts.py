@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from apuhost import evidence, inventory
-from apuhost.host_facts import Unreachable, gather
+from apuhost.gather import Unreachable, gather
 
 
 def run(path: Path, limits: Sequence[str], output: Path) -> int:

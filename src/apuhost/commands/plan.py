@@ -8,7 +8,8 @@ from apuhost import inventory, report
 from apuhost.changes import HostPlan
 from apuhost.changes.host import plan as plan_host
 from apuhost.derived import derive
-from apuhost.host_facts import HostFacts, Unreachable, Unreadable, gather
+from apuhost.gather import Unreachable, gather
+from apuhost.host_facts import HostFacts, Unreadable
 from apuhost.settings import Settings
 from apuhost.verdicts.refusals import refusals
 

@@ -5,7 +5,8 @@ from itertools import chain
 
 from apuhost import hardware
 from apuhost.derived import derive
-from apuhost.host_facts import HostFacts, Unreachable, Unreadable
+from apuhost.gather import Unreachable
+from apuhost.host_facts import HostFacts, Unreadable
 from apuhost.settings import Settings
 from apuhost.verdicts import Status, Verdict, gpu, kernel
 

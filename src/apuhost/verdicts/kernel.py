@@ -2,23 +2,17 @@
 
 from difflib import get_close_matches
 
-from apuhost import hardware, kernels, sizing
+from apuhost import kernels
 from apuhost.changes import reboot
 from apuhost.changes.kernel import DROP_IN
 from apuhost.derived import Derived, key_of
 from apuhost.host_facts import HostFacts, Unreadable
 from apuhost.probes import ParseError, cmdline, grub
-from apuhost.probes.gpus import Gpu
-from apuhost.probes.pairs import whole_number
 from apuhost.settings import GTT_KEY, LOCKUP_KEY, Settings
 from apuhost.verdicts import Found, Layer, Look, Question, Severity, Verdict, judge
-from apuhost.verdicts.parameter import DEPLOY, Parameter, live, looks
+from apuhost.verdicts.gtt import gtt
+from apuhost.verdicts.parameter import Parameter, live, looks, release_of
 
-GIB = 1024**3
-TOLERANCE = 0.01
-"""Of a GTT size: the driver rounds, and a capped GTT follows MemTotal."""
-
-CAPPED = "the kernel cuts GTT to MemTotal (commit 5e70f6804b4d, 7.2 and back-ported)"
 GPU_PREFIXES = ("ttm.", "amdgpu.", "amdttm.")
 
 EVERY_MODULE = frozenset({"dyndbg", "async_probe"})
@@ -49,27 +43,10 @@ def verdicts(settings: Settings, derived: Derived, facts: HostFacts) -> tuple[Ve
     )
 
 
-def gtt(settings: Settings, derived: Derived, facts: HostFacts) -> Verdict:
-    """Can the GPU map as much memory as was asked?"""
-    asked = "the kernel's default GTT" if derived.gtt_gib is None else f"{derived.gtt_gib} GiB GTT"
-    wanted = None if derived.pages_limit is None else str(derived.pages_limit)
-    parameter = Parameter(GTT_KEY, wanted, _release(facts), _pages)
-    return judge(
-        Question("kernel.gtt", asked),
-        (
-            *looks(parameter, facts),
-            (Layer.BOOTED, lambda: _no_gttsize(facts)),
-            (Layer.LIVE, lambda: _in_charge(facts)),
-            (Layer.LIVE, lambda: live(parameter, facts)),
-            (Layer.EFFECTIVE, lambda: _gtt_of_gpu(settings, derived, facts)),
-        ),
-    )
-
-
 def iommu(settings: Settings, facts: HostFacts) -> Verdict:
     """Is the IOMMU off, in passthrough or as the kernel likes, as asked?"""
     choice = settings.kernel.kernel_amd_iommu
-    release = _release(facts)
+    release = release_of(facts)
     parameters = {
         "off": (Parameter("amd_iommu", "off", release),),
         "pt": (Parameter("amd_iommu", None, release), Parameter("iommu", "pt", release)),
@@ -84,7 +61,7 @@ def iommu(settings: Settings, facts: HostFacts) -> Verdict:
 
 def lockup_timeout(settings: Settings, facts: HostFacts) -> Verdict:
     """Does each ring get the time that was asked, on this kernel?"""
-    release = _release(facts)
+    release = release_of(facts)
     typed = str(settings.kernel.kernel_lockup_timeout_ms)
     parameter = Parameter(LOCKUP_KEY, typed, release, lambda value: _rings(value, release))
     return judge(
@@ -95,7 +72,7 @@ def lockup_timeout(settings: Settings, facts: HostFacts) -> Verdict:
 
 def arguments(derived: Derived, facts: HostFacts) -> Verdict:
     """Are the further parameters there, the unwanted ones gone, and none misspelt?"""
-    release = _release(facts)
+    release = release_of(facts)
     own = {GTT_KEY, LOCKUP_KEY, "amd_iommu", "iommu"}
     extra = [
         Parameter(key_of(text), text.partition("=")[2] if "=" in text else "", release)
@@ -138,21 +115,8 @@ def current(facts: HostFacts) -> Verdict:
     )
 
 
-def _release(facts: HostFacts) -> str:
-    # An unreadable kernel is judged by the oldest row of the table; kernel.modules says unknown.
-    try:
-        return facts.kernel.running
-    except Unreadable:
-        return ""
-
-
 def _depth(look: Look) -> int:
     return list(Layer).index(look[0])
-
-
-def _pages(text: str) -> str:
-    pages = whole_number(text)
-    return f"pages_limit {text}" if pages is None else f"{sizing.gtt_gib(pages):g} GiB"
 
 
 def _rings(text: str, release: str) -> str:
@@ -160,69 +124,6 @@ def _rings(text: str, release: str) -> str:
         return str(kernels.ring_timeouts(text, release))
     except kernels.LockupTimeoutError:
         return f"lockup_timeout {text}, which the driver refuses"
-
-
-def _no_gttsize(facts: HostFacts) -> Found:
-    size = facts.cmdline.effective("amdgpu.gttsize")
-    if size in (None, "-1"):
-        return Found(True, "no amdgpu.gttsize")
-    return Found(
-        False,
-        f"GTT of {size} MiB by amdgpu.gttsize, which outweighs ttm.pages_limit",
-        f"/proc/cmdline has amdgpu.gttsize={size}",
-        DEPLOY,
-    )
-
-
-def _in_charge(facts: HostFacts) -> Found:
-    if "amdttm" not in facts.modules.loaded:
-        return Found(True, "ttm is in charge")
-    return Found(
-        False,
-        "AMD's DKMS driver is in charge and ignores ttm.pages_limit",
-        "/sys/module/amdttm is there",
-        "remove amdgpu-dkms, then reboot",
-    )
-
-
-def _gtt_of_gpu(settings: Settings, derived: Derived, facts: HostFacts) -> Found:
-    if settings.host.host_simulated and facts.machine.virtual:
-        asked = "the kernel's default" if derived.gtt_gib is None else f"{derived.gtt_gib} GiB"
-        return Found(None, f"a VM has no mem_info_gtt_total; {asked} up to /sys/module/ttm")
-    gpus = _apus(facts)
-    if not gpus:
-        return Found(False, "no AMD GPU on the PCI bus", "no display controller of 1002", "")
-    if derived.gtt_gib is None:
-        return Found(True, "the kernel's default GTT")
-    asked_bytes = derived.gtt_gib * GIB
-    allowed = (asked_bytes, min(asked_bytes, facts.meminfo.total_kib * 1024))
-    for gpu in gpus:
-        if not any(_close(gpu.gtt_bytes, size) for size in allowed):
-            return _wrong_gtt(gpu)
-    return Found(True, f"{(gpus[0].gtt_bytes or 0) / GIB:g} GiB GTT")
-
-
-def _wrong_gtt(gpu: Gpu) -> Found:
-    if gpu.gtt_bytes is None:
-        return Found(
-            False, "the GPU's driver made no GTT", f"{gpu.pci}: driver {gpu.driver}", "reboot"
-        )
-    return Found(
-        False,
-        f"GTT is {gpu.gtt_bytes / GIB:.1f} GiB",
-        f"/sys/bus/pci/devices/{gpu.pci}/mem_info_gtt_total has {gpu.gtt_bytes}",
-        "reboot: the size is fixed when the driver starts",
-    )
-
-
-def _apus(facts: HostFacts) -> tuple[Gpu, ...]:
-    """The APUs among AMD's GPUs; all of them where none is in the table."""
-    known = tuple(gpu for gpu in facts.gpus.amd if hardware.apu(gpu.device))
-    return known or facts.gpus.amd
-
-
-def _close(size: int | None, asked: float) -> bool:
-    return size is not None and abs(size - asked) <= asked * TOLERANCE
 
 
 def _iommu_state(choice: str, facts: HostFacts) -> Found:

@@ -105,3 +105,11 @@ def looks(parameter: Parameter, facts: HostFacts) -> tuple[Look, ...]:
         (Layer.CONFIGURED, lambda: configured(parameter, facts)),
         (Layer.BOOTED, lambda: booted(parameter, facts)),
     )
+
+
+def release_of(facts: HostFacts) -> str:
+    """`uname -r`; where it cannot be read, the kernel table's oldest row judges."""
+    try:
+        return facts.kernel.running
+    except Unreadable:
+        return ""  # kernel.modules says unknown then
