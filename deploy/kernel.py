@@ -1,35 +1,61 @@
 """The kernel role on a host: one GRUB drop-in, our keys nowhere else, a checked boot menu."""
 
+import secrets
+
 from pyinfra import host
 from pyinfra.api import deploy, operation
 
 from apuhost.changes import kernel as changes
 from apuhost.probes import files, grub_cfg
-from deploy.facts import Known, RootOutput
-from deploy.operations import LOCK, Commands, asks_host, fails, root_script, write_files
+from deploy.facts import Known, RootOutput, known
+from deploy.operations import (
+    DPKG_IS_IDLE,
+    LOCK,
+    Commands,
+    asks_host,
+    fails,
+    root_script,
+    write_files,
+)
 
-NEW = f"{changes.GRUB_CFG}.apuhost-new"
 PREVIOUS = f"{changes.GRUB_CFG}.previous"
 
-# grub-mkconfig ends by writing over its target in place (trixie: cat grub.cfg.new > grub.cfg): a
-# power cut there leaves no boot menu. So it writes beside the real file.
+# $1 the new menu. grub-mkconfig ends by writing over its target in place (trixie: cat grub.cfg.new
+# > grub.cfg): a power cut there leaves no boot menu. So it writes beside the real file. What the
+# real one held then is kept: an update-grub in between makes the new menu an old one.
 BUILD = f"""set -e
 {LOCK}
+{DPKG_IS_IDLE}
 umask 077
-rm -f {NEW}
-grub-mkconfig -o {NEW} 2>&1
-grub-script-check {NEW}
-chmod --reference={changes.GRUB_CFG} {NEW}
+find /boot/grub -maxdepth 1 -name 'grub.cfg.apuhost-*' -mmin +60 -delete
+sha256sum <{changes.GRUB_CFG} >"$1.from"
+grub-mkconfig -o "$1" 2>&1
+grub-script-check "$1"
 """
 
+# $1 the new menu, then the kernel files that it boots. The menu before stays that of this boot.
 ACTIVATE = f"""set -e
 {LOCK}
-sync {NEW}
-cp -p {changes.GRUB_CFG} {PREVIOUS}.apuhost-new
-sync {PREVIOUS}.apuhost-new
-mv -T {PREVIOUS}.apuhost-new {PREVIOUS}
-mv -T {NEW} {changes.GRUB_CFG}
-sync /boot/grub
+{DPKG_IS_IDLE}
+new=$1; shift
+menu=$(readlink -f {changes.GRUB_CFG})
+if [ "$(sha256sum <"$menu")" != "$(cat "$new.from")" ]; then
+  echo "the boot menu was changed by someone else meanwhile: run again" >&2; exit 1
+fi
+for kernel in "$@"; do
+  [ -s "/boot/$kernel" ] || {{ echo "/boot/$kernel is gone: run again" >&2; exit 1; }}
+done
+chmod --reference="$menu" "$new"
+sync "$new"
+booted_at=$(sed -n 's/^btime //p' /proc/stat)
+if [ ! -e {PREVIOUS} ] || [ "$(stat -c %Z {PREVIOUS})" -lt "$booted_at" ]; then
+  cp -p "$menu" {PREVIOUS}.apuhost-new
+  sync {PREVIOUS}.apuhost-new
+  mv -T {PREVIOUS}.apuhost-new {PREVIOUS}
+fi
+mv -T "$new" "$menu"
+sync "$(dirname "$menu")"
+rm -f "$new.from"
 """
 
 UPDATE_INITRAMFS = f"set -e\n{LOCK}\nupdate-initramfs -u -k all"
@@ -49,10 +75,15 @@ def kernel() -> None:
 @asks_host
 def update_initramfs(host_is: Known) -> Commands:
     """Build the initramfs of every kernel again when it holds an older modprobe.d."""
-    if changes.initramfs(host_is.derived, host_is.facts):
-        yield root_script(UPDATE_INITRAMFS)
-    else:
+    if not changes.initramfs(host_is.derived, host_is.facts):
         host.noop("no initramfs is stale")
+        return
+    yield root_script(UPDATE_INITRAMFS)
+    still = changes.initramfs(host_is.derived, known().facts)
+    if still:
+        yield fails(
+            f"update-initramfs ran, but the initramfs {still[0]}: see update-initramfs.conf"
+        )
 
 
 @operation()
@@ -63,9 +94,11 @@ def build_grub_cfg(host_is: Known) -> Commands:
     if not changes.grub_cfg_reasons(derived, host_is.facts):
         host.noop("grub.cfg holds the wanted line")
         return
-    yield root_script(BUILD)
-    menu = grub_cfg.parse(host.get_fact(RootOutput, script=files.command(NEW)))
+    new = f"{changes.GRUB_CFG}.apuhost-{secrets.token_hex(4)}"
+    yield root_script(BUILD, new)
+    menu = grub_cfg.parse(host.get_fact(RootOutput, script=files.command(new)))
     wrong = grub_cfg.lacking(menu, derived.kernel_parameters, derived.removed_keys)
     if wrong:
-        yield fails(f"{NEW} was not activated: {wrong[0]}; look for a drop-in behind ours")
-    yield root_script(ACTIVATE)
+        yield fails(f"the new boot menu was not activated: {wrong[0]} ({new} holds it)")
+    else:
+        yield root_script(ACTIVATE, new, *menu.kernel_files)

@@ -24,11 +24,20 @@ from deploy.facts import Known, forget, known
 Commands = Generator[PyinfraCommand, None, None]
 
 # Two runs at once on one host: each command of theirs waits for the other's.
-LOCK = """exec 9>/run/lock/apuhost.lock
+# /run, not /run/lock: only root may write there. PATH: a root login by `su` has no sbin in it.
+LOCK = """export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+exec 9>>/run/apuhost.lock
 flock -w 300 9 || { echo "another apuhost run is at work on this host" >&2; exit 1; }"""
 
+# Fails while apt or dpkg is at work. The lock is an fcntl lock, which only /proc/locks tells of.
+DPKG_IS_IDLE = """inode=$(stat -c %i /var/lib/dpkg/lock-frontend 2>/dev/null || echo none)
+if grep -q "POSIX .*:$inode 0 EOF" /proc/locks; then
+  echo "another apt or dpkg is at work: run again when it is done" >&2; exit 1
+fi"""
+
 # $1 target, $2 sha256 of what it held when the change was worked out ("-": no file),
-# $3 a command that checks the new file ("true": nothing to check), $4 "keep" for the first state.
+# $3 a command that checks the new file ("true": nothing to check), $4 "keep" for the first state,
+# $5 sha256 of the new content: a broken connection ends standard input early, without an error.
 INSTALL = f"""set -e
 {LOCK}
 target=$(readlink -m -- "$1") new=$target.apuhost-new folder=$(dirname -- "$target")
@@ -38,14 +47,17 @@ if [ "$now" != "$2" ]; then
 fi
 mkdir -p -- "$folder"
 base64 -d >"$new"
+if [ "$(sha256sum <"$new" | cut -d' ' -f1)" != "$5" ]; then
+  rm -f "$new"; echo "$1 did not arrive whole: run again" >&2; exit 1
+fi
 chmod 0644 "$new"
 if [ -e "$target" ]; then
   chown --reference="$target" "$new"; chmod --reference="$target" "$new"
 fi
 $3 "$new" || {{ rm -f "$new"; exit 1; }}
 if [ "$4" = keep ]; then
-  kept=$target{BACKUP} number=1
-  while [ -e "$kept" ]; do number=$((number + 1)); kept=$target{BACKUP}.$number; done
+  kept=$1{BACKUP} number=1
+  while [ -e "$kept" ]; do number=$((number + 1)); kept=$1{BACKUP}.$number; done
   cp -p -- "$target" "$kept"; sync "$kept"
 fi
 sync "$new"
@@ -91,7 +103,8 @@ def admit(host_is: Known) -> Commands:
     refused = refusals(host_is.settings, host_is.derived, host_is.facts)
     if refused:
         yield fails(f"refused: {'; '.join(refused)}; nothing was touched")
-    host.noop("may be provisioned")
+    else:
+        host.noop("may be provisioned")
 
 
 @operation()
@@ -119,8 +132,10 @@ def _install(change: FileChange, check: str) -> StringCommand:
             logger.info("    %s", line)
     before = "-" if change.before is None else sha256(_bytes(change.before)).hexdigest()
     keep = "keep" if change.before is not None and change.operators else "replace"
-    content = base64.b64encode(_bytes(change.after)).decode()
-    return root_script(INSTALL, change.path, before, check, keep, stdin=content)
+    after = _bytes(change.after)
+    content = base64.b64encode(after).decode()
+    digest = sha256(after).hexdigest()
+    return root_script(INSTALL, change.path, before, check, keep, digest, stdin=content)
 
 
 def _bytes(text: str) -> bytes:

@@ -15,24 +15,29 @@ from apuhost.changes import reboot as changes
 from apuhost.changes.kernel import GRUB_CFG
 from apuhost.probes.boot import REBOOTED_FOR
 from deploy.facts import Known
-from deploy.operations import Commands, asks_host, root_script
+from deploy.operations import DPKG_IS_IDLE, LOCK, Commands, asks_host, root_script
 
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
 INTERVAL_S = 2
+ANSWER_S = 10
 SAID_EVERY_S = 15
 
-# $1 boot id: another run may have rebooted the host since it was read. The boot menu is checked
-# once more, and dpkg is not cut off in the middle (its lock is an fcntl lock, see probes/boot.py).
+# $1 boot id: another run may have rebooted the host since it was read; then the kernel files that
+# the boot menu boots. The menu is checked once more, and dpkg is not cut off in the middle.
 REBOOT = f"""
-[ "$(cat /proc/sys/kernel/random/boot_id)" = "$1" ] || exit 0
+{LOCK}
+[ "$(cat {BOOT_ID})" = "$1" ] || exit 0
+shift
+{DPKG_IS_IDLE}
 grub-script-check {GRUB_CFG} || {{ echo "{GRUB_CFG} is broken: not rebooting" >&2; exit 1; }}
-inode=$(stat -c %i /var/lib/dpkg/lock-frontend 2>/dev/null || echo none)
-if grep -q ":$inode " /proc/locks; then
-  echo "another apt or dpkg is at work: not rebooting; run again when it is done" >&2; exit 1
-fi
+for kernel in "$@"; do
+  [ -s "/boot/$kernel" ] || {{ echo "/boot/$kernel is gone: not rebooting" >&2; exit 1; }}
+done
 sync
-nohup sh -c 'sleep 1; systemctl reboot' >/dev/null 2>&1 </dev/null &
+nohup sh -c 'sleep 1; systemctl reboot' >/dev/null 2>&1 </dev/null 9>&- &
 """
+
+STILL_UP = "is still in its old boot: `systemctl reboot` did not end it; look at its journal"
 
 # Removed by the next boot itself: what this boot was made for.
 REMEMBER = f"mkdir -p {REBOOTED_FOR.rpartition('/')[0]} && printf '%s\\n' \"$@\" >{REBOOTED_FOR}"
@@ -50,7 +55,7 @@ def reboot(host_is: Known) -> Commands:
         logger.warning("%sreboot now, then: apuhost verify", host.print_prefix)
     else:
         boot_id = host_is.facts.boot.boot_id
-        yield root_script(REBOOT, boot_id)
+        yield root_script(REBOOT, boot_id, *host_is.facts.grub_cfg.kernel_files)
         seconds = host_is.settings.host.host_reboot_timeout_s
         yield FunctionCommand(_until_back(boot_id, seconds), (), {})
         yield root_script(REMEMBER, *why)
@@ -62,16 +67,19 @@ def _until_back(boot_id: str, seconds: int) -> Callable[[State, Host], bool]:
     def wait(state: State, host: Host) -> bool:  # noqa: ARG001  (pyinfra passes both by name)
         logging.getLogger("paramiko").setLevel(logging.CRITICAL)  # a traceback per refused try
         started = time.monotonic()
-        said = 0.0
+        said, seen = 0.0, None
         while (waited := time.monotonic() - started) < seconds:
             time.sleep(INTERVAL_S)
-            if _boot_id(host) not in (None, boot_id):
+            seen = _boot_id(host)
+            if seen not in (None, boot_id):
                 logger.info("%sback after %d s", host.print_prefix, time.monotonic() - started)
                 return True
             if waited - said > SAID_EVERY_S:
                 said = waited
                 logger.info("%srebooting, %d s", host.print_prefix, waited)
-        logger.error("%s%s", host.print_prefix, _did_not_come_back(seconds))
+        old = seen == boot_id
+        sentence = STILL_UP if old else _did_not_come_back(seconds)
+        logger.error("%s%s", host.print_prefix, sentence)
         return False
 
     return wait
@@ -80,11 +88,11 @@ def _until_back(boot_id: str, seconds: int) -> Callable[[State, Host], bool]:
 def _boot_id(host: Host) -> str | None:
     """The boot id over a new connection; None while the host does not answer."""
     # Not a fact: a fact that fails would take the host out of the run.
-    with suppress(OSError, EOFError, SSHException):
+    with suppress(OSError, EOFError, SSHException, TimeoutError):
         host.disconnect()
         host.connect(show_errors=False)
         if host.connected:
-            done, output = host.run_shell_command(StringCommand("cat", BOOT_ID))
+            done, output = host.run_shell_command(StringCommand("cat", BOOT_ID), _timeout=ANSWER_S)
             return output.stdout.strip() if done else None
     return None
 

@@ -43,7 +43,10 @@ def main() -> None:
     except ApuhostError as error:
         if debug:
             raise
-        print(error, file=sys.stderr)
+        from apuhost.report import visible
+
+        for line in str(error).splitlines():
+            print(visible(line), file=sys.stderr)
         raise SystemExit(error.exit_status) from None
     except KeyboardInterrupt:
         print("interrupted; run it again to go on", file=sys.stderr)

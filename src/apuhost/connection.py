@@ -11,6 +11,7 @@ from apuhost.errors import ApuhostError
 from apuhost.inventory import Host
 
 CONNECT_TIMEOUT_S = 10
+SCRIPT_TIMEOUT_S = 100
 
 # pyinfra's other ways to another user. apuhost must take the same way for its facts.
 OTHER_WAYS = (
@@ -99,7 +100,7 @@ def _ssh_options(host: Host) -> tuple[str, ...]:
     )
     options = [part for flag, value in named if value for part in (flag, _expanded(value))]
     if known:
-        options += ["-o", f"UserKnownHostsFile={_expanded(known)}"]
+        options += ["-o", f'UserKnownHostsFile="{_expanded(known)}"']  # ssh splits at blanks
     if data.get("ssh_key"):
         options += ["-o", "IdentitiesOnly=yes"]
     return tuple(options)
@@ -110,7 +111,8 @@ def _expanded(value: object) -> str:
 
 
 def _root_command(script: str, sudo: bool, password: bool) -> list[str]:
-    shell = ["sh", "-c", script]
+    # A limit of its own: nobody here may end a process that sudo has made root's.
+    shell = ["timeout", str(SCRIPT_TIMEOUT_S), "sh", "-c", script]
     if not sudo:
         return shell
     # -S reads the password from standard input; without one, -n fails instead of asking.

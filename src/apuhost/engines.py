@@ -1,5 +1,6 @@
 """Starts pyinfra and pytest, each as a process of its own, and builds their command lines."""
 
+import glob
 import json
 import os
 import subprocess
@@ -44,7 +45,7 @@ class Applied:
 
 def pyinfra(inventory: Path, hosts: Iterable[str]) -> tuple[str, ...]:
     """The command line that applies deploy/all.py to these hosts, strict about host keys."""
-    limits = [part for host in hosts for part in ("--limit", host)]
+    limits = [part for host in hosts for part in ("--limit", _this_host(host))]
     return (
         sys.executable,
         "-m",
@@ -57,6 +58,15 @@ def pyinfra(inventory: Path, hosts: Iterable[str]) -> tuple[str, ...]:
         str(inventory.resolve()),
         "deploy/all.py",
     )
+
+
+def _this_host(name: str) -> str:
+    """A pattern for one host: a plain name would mean the group of that name first.
+
+    The stem of an inventory file is such a group: minipc.py has all of its hosts.
+    """
+    escaped = glob.escape(name)
+    return escaped if escaped[:1] in ("[", "") else f"[{escaped[0]}]{escaped[1:]}"
 
 
 def pytest(*arguments: str) -> tuple[str, ...]:
@@ -115,6 +125,8 @@ def applied(text: str, status: int) -> Applied:
         failed = {name for operation in operations for name in operation["error"]}
     except (ValueError, KeyError, TypeError) as error:
         raise EngineError(f"pyinfra ended with exit {status} and no result: see above") from error
+    if status and not failed:
+        raise EngineError(f"pyinfra ended with exit {status}: see above")
     return Applied(
         changed=sum(len(operation["success"]) for operation in operations),
         failed=tuple(sorted(failed | set(results.get("failed_hosts", ())))),

@@ -48,7 +48,9 @@ def save(folder: Path, host: Host, facts: HostFacts) -> Path:
 
 
 def _write(target: Path, host: Host, facts: HostFacts) -> None:
-    new = target.with_name(f".{target.name}.new")
+    if target.exists() and not (target / INDEX).is_file():
+        raise EvidenceError(f"{target} is there and holds no facts: choose another folder")
+    new, old = (target.with_name(f".{target.name}.{word}") for word in ("new", "old"))
     shutil.rmtree(new, ignore_errors=True)
     new.mkdir(parents=True, mode=0o700)
     for name, reading in facts.readings.items():
@@ -57,8 +59,10 @@ def _write(target: Path, host: Host, facts: HostFacts) -> None:
     index = json.dumps(_index(host, facts), indent=2, default=str) + "\n"
     _write_private(new / INDEX, index.encode())
     if target.exists():
-        shutil.rmtree(target)
+        shutil.rmtree(old, ignore_errors=True)
+        target.rename(old)
     new.rename(target)
+    shutil.rmtree(old, ignore_errors=True)
 
 
 def _write_private(path: Path, raw: bytes) -> None:

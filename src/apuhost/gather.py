@@ -16,6 +16,7 @@ from apuhost.host_facts import HostFacts, script, unframe
 from apuhost.inventory import Host
 
 HOST_TIMEOUT_S = 120
+TIMED_OUT = 124  # timeout(1)'s exit status
 MOST_BYTES = 64 * 1024 * 1024
 MOST_ERROR_BYTES = 64 * 1024
 MOST_HOSTS_AT_ONCE = 32
@@ -75,7 +76,7 @@ def _run(connection: Connection) -> str:
         said = errors.read(MOST_ERROR_BYTES).decode(errors="replace")
     if len(out) > MOST_BYTES:
         raise Unreachable(f"sends more than {MOST_BYTES >> 20} MiB of facts: something is wrong")
-    if process.returncode == -signal.SIGKILL:
+    if process.returncode in (-signal.SIGKILL, TIMED_OUT):
         raise Unreachable(f"no answer within {HOST_TIMEOUT_S} s")
     if process.returncode != 0:
         raise Unreachable(reason(process.returncode, said))

@@ -103,14 +103,18 @@ def _limited(hosts: tuple[Host, ...], limits: tuple[str, ...]) -> tuple[Host, ..
     if not limits:
         return hosts
     for limit in limits:
-        if not any(_matches(host, limit) for host in hosts):
+        if not any(_matches(host, limit, {each.name for each in hosts}) for host in hosts):
             hint = " (one name each: --limit a --limit b)" if "," in limit else ""
             known = ", ".join(host.name for host in hosts[:8])
             raise InventoryError(f"--limit {limit} matches no host{hint}; there are: {known}")
-    return tuple(host for host in hosts if any(_matches(host, limit) for limit in limits))
+    names = {host.name for host in hosts}
+    return tuple(host for host in hosts if any(_matches(host, limit, names) for limit in limits))
 
 
-def _matches(host: Host, limit: str) -> bool:
+def _matches(host: Host, limit: str, names: set[str]) -> bool:
+    # A host's name wins over a group's: minipc.py makes a group minipc of all of its hosts.
+    if limit in names:
+        return host.name == limit
     return limit == "all" or limit in host.groups or fnmatch(host.name, limit)
 
 

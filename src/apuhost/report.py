@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from difflib import unified_diff
+from shlex import quote
 from textwrap import wrap
 from typing import Any
 
@@ -120,7 +121,9 @@ def _wrapped(head: str, sentence: str) -> list[str]:
 
 def fix(verdict: Verdict, host: str, inventory: str) -> str:
     """What to type for a failing verdict on this host."""
-    return verdict.fix.replace("INVENTORY", f"{inventory} --limit {host}")
+    # Both may come from a facts folder of somebody else, and the line is there to be pasted.
+    named = f"{quote(inventory)} --limit {quote(host)}"
+    return verdict.fix.replace("INVENTORY", named)
 
 
 def _sentence(verdict: Verdict) -> str:
@@ -141,8 +144,14 @@ def _count(verdicts: Iterable[Verdict]) -> str:
     parts = [f"{word} {good[word]}/{total[word]}" for word in total]
     found = Counter(v.status for v in verdicts)
     said = [f"{sum(good.values())} of {len(judged)} good"]
-    names = {Status.FAIL: "failed", Status.UNKNOWN: "unknown", Status.SKIP: "skipped"}
-    said += [f"{found[status]} {word}" for status, word in names.items() if found[status]]
+    warned = sum(v.status is Status.FAIL and v.severity is Severity.RECOMMENDED for v in judged)
+    counts = {
+        "failed": found[Status.FAIL] - warned,
+        "warned": warned,
+        "unknown": found[Status.UNKNOWN],
+        "skipped": found[Status.SKIP],
+    }
+    said += [f"{count} {word}" for word, count in counts.items() if count]
     return f"{'   '.join(parts)}      {', '.join(said)}"
 
 

@@ -44,7 +44,10 @@ PYINFRA_KEYS = tuple(
 
 # A parameter travels through a double-quoted shell string and a line split at blanks.
 # It begins with a letter: the kernel hands what follows a lone "--" to init.
-_PARAMETER = re.compile(r"[A-Za-z][A-Za-z0-9_.\-]*(=[A-Za-z0-9_.,:;@%+/=\-]*)?")
+_PARAMETER = re.compile(r"[A-Za-z][A-Za-z0-9_.\-]*(=[A-Za-z0-9_.,:@%+/=\-]*)?")
+
+BOOT_CRITICAL = frozenset({"root", "ro", "rw", "init", "rdinit", "initrd", "BOOT_IMAGE"})
+"""Keys that decide whether the host boots at all: nobody sets or removes them through apuhost."""
 
 
 class _Model(BaseModel):
@@ -80,8 +83,8 @@ class KernelSettings(_Model):
         for value in values:
             if not _PARAMETER.fullmatch(value):
                 raise ValueError(f"{value!r} is not a kernel parameter")
-            if cmdline.canonical(value.partition("=")[0]) in MANAGED:
-                raise ValueError(f"{value!r} has a setting of its own")
+            if cmdline.canonical(value.partition("=")[0]) in MANAGED | BOOT_CRITICAL:
+                raise ValueError(f"{value!r} is not for kernel_extra_args")
         keys = [cmdline.canonical(value.partition("=")[0]) for value in values]
         if len(keys) != len(set(keys)):
             raise ValueError("a key stands twice: of a key, the kernel line shows the last value")
@@ -93,6 +96,8 @@ class KernelSettings(_Model):
         for value in values:
             if "=" in value or not _PARAMETER.fullmatch(value):
                 raise ValueError(f"{value!r} is not the key of a kernel parameter")
+            if cmdline.canonical(value) in MANAGED | BOOT_CRITICAL:
+                raise ValueError(f"{value!r} is not for kernel_remove_args")
         return values
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from apuhost.connection import ConnectionProblem, as_root, is_local, ssh
+from apuhost.connection import SCRIPT_TIMEOUT_S, ConnectionProblem, as_root, is_local, ssh
 from apuhost.inventory import Host
 
 
@@ -36,7 +36,7 @@ def test_an_unknown_host_key_is_never_accepted_and_nothing_is_asked() -> None:
         ),
         pytest.param(
             {"ssh_known_hosts_file": "/tmp/known"},
-            ["-o", "UserKnownHostsFile=/tmp/known"],
+            ["-o", 'UserKnownHostsFile="/tmp/known"'],
             id="known hosts",
         ),
     ],
@@ -97,7 +97,7 @@ def test_root_is_reached_through_sudo(
     connection = as_root(host(name, **data), SCRIPT)
     argv = list(connection.argv)
     ran = argv if name == "@local" else shlex.split(argv[-1])
-    shell = ["sh", "-c", SCRIPT]
+    shell = ["timeout", str(SCRIPT_TIMEOUT_S), "sh", "-c", SCRIPT]
     assert ran == ([*ran[:2], *root, *shell] if root else shell)
     assert connection.stdin == stdin
     assert "pass word" not in " ".join(argv)

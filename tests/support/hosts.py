@@ -16,6 +16,7 @@ PARAMETERS = "amd_iommu=off ttm.pages_limit=12582912 amdgpu.lockup_timeout=10000
 DROP_IN = "/etc/default/grub.d/zz-apuhost.cfg"
 
 BOOTED_AT = 1_700_000_000
+NOW = 1_900_000_000
 
 DEFAULT_GRUB = 'GRUB_DEFAULT=0\nGRUB_CMDLINE_LINUX_DEFAULT="quiet"\nGRUB_CMDLINE_LINUX=""\n'
 
@@ -29,7 +30,9 @@ PARTS: Mapping[str, str] = {
     "kernel": f"running {RELEASE}\ninstalled {RELEASE} 1600000000 1600000000 amdgpu ttm\n",
     "cmdline": f"{LINE} quiet {PARAMETERS}\n",
     "meminfo": f"MemTotal:       {63 * 1024 * 1024} kB\n",
-    "boot": (f"boot_id=2d50da51-0000-4000-8000-000000000001\nbooted_at={BOOTED_AT}\nuptime=240\n"),
+    "boot": (
+        f"boot_id=2d50da51-0000-4000-8000-000000000001\nbooted_at={BOOTED_AT}\nnow={NOW}\nuptime=240\n"
+    ),
     "loader": (
         "efi=yes\ninfo=GRUB 2.12\ntool=grub-mkconfig\ntool=grub-script-check\n"
         "tool=update-initramfs\nfile=/boot/grub/grub.cfg\nfile=/etc/default/grub\n"

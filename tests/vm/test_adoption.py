@@ -47,7 +47,7 @@ def test_its_plan_moves_the_parameters_and_asks_for_no_reboot(by_hand: Lab) -> N
 
 def test_deployed_without_a_reboot_and_given_back(by_hand: Lab) -> None:
     boot_id, before = by_hand.boot_id(), by_hand.root("cat /etc/default/grub")
-    menu = by_hand.root("grep -w linux /boot/grub/grub.cfg | head -n 1")
+    menu = by_hand.root("grep -P '^\\s*linux\\s' /boot/grub/grub.cfg | head -n 1")
     done = by_hand.deploy()
     assert done.returncode == 0, done.stdout + done.stderr
     assert by_hand.boot_id() == boot_id
@@ -59,7 +59,7 @@ def test_deployed_without_a_reboot_and_given_back(by_hand: Lab) -> None:
     by_hand.root("mv /etc/default/grub.before-apuhost /etc/default/grub")
     by_hand.root("update-grub")
     assert by_hand.root("cat /etc/default/grub") == before
-    assert by_hand.root("grep -w linux /boot/grub/grub.cfg | head -n 1") == menu
+    assert by_hand.root("grep -P '^\\s*linux\\s' /boot/grub/grub.cfg | head -n 1") == menu
 
 
 def test_module_options_move_to_the_kernel_line_and_out_of_the_initramfs(by_hand: Lab) -> None:
@@ -90,5 +90,5 @@ def test_a_file_that_only_a_shell_understands_is_named_not_edited(by_hand: Lab) 
     assert f"note: {path} sets ttm.pages_limit and is not edited" in planned
     assert by_hand.deploy().returncode == 0
     assert by_hand.root(f"cat {path}") == text
-    menu = by_hand.root("grep -w linux /boot/grub/grub.cfg | head -n 1").split()
+    menu = by_hand.root("grep -P '^\\s*linux\\s' /boot/grub/grub.cfg | head -n 1").split()
     assert [word for word in menu if word.startswith("ttm.")][-1] == "ttm.pages_limit=12582912"

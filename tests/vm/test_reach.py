@@ -90,7 +90,6 @@ def test_pyinfra_alone_fails_the_refused_host_and_does_the_other(
 def test_sudo_that_asks(deployed: Lab, tmp_path: Path) -> None:
     user = deployed.machine.user
     deployed.root(f"echo '{user}:right horse' | chpasswd")
-    # Over a second door, since this one is about to be closed: the root login of the snapshot.
     deployed.root(f"echo '{user} ALL=(ALL) ALL' > /etc/sudoers.d/zz-asks")
     asked = deployed.apuhost("verify", inventory(tmp_path, box=host_data(deployed)))
     assert asked.returncode == 2

@@ -20,7 +20,14 @@ def plan(settings: Settings, facts: HostFacts) -> HostPlan:
         initramfs=initramfs,
         grub_cfg=_menu(derived, facts),
         reboot=(*reboot.reasons(derived, facts), *rebuilt),
-        notes=kernel.notes(settings, derived, facts),
+        notes=(*kernel.notes(settings, derived, facts), *_uncured(derived, facts)),
+    )
+
+
+def _uncured(derived: Derived, facts: HostFacts) -> tuple[str, ...]:
+    return tuple(
+        f"rebooted for this already, and it still holds: {why} (does GRUB boot another entry?)"
+        for why in reboot.uncured(derived, facts)
     )
 
 

@@ -59,10 +59,21 @@ def _taken_out(
 def initramfs(derived: Derived, facts: HostFacts) -> tuple[str, ...]:
     """Why the initramfs must be built again: it holds a copy of /etc/modprobe.d."""
     edited = module_options(derived, facts)
+    if not any(kernel.initramfs_at for kernel in facts.kernel.installed):
+        return ()
     if edited:
         return tuple(f"holds a copy of {change.path}" for change in edited)
     stale = [kernel.release for kernel in facts.kernel.installed if kernel.initramfs_stale]
     return tuple(f"of {release} is older than /etc/modprobe.d" for release in stale)
+
+
+def line_after(derived: Derived, facts: HostFacts) -> grub.Configured:
+    """What the GRUB files will give once `files` are written."""
+    texts = {file.path: file.text for file in facts.grub.files}
+    due = (*drop_in(derived, facts), *grub_files(derived, facts))
+    texts |= {change.path: change.after for change in due}
+    ordered = sorted(texts, key=lambda path: (path != GRUB_DEFAULTS, path))
+    return grub.configured([TextFile(path, texts[path]) for path in ordered])
 
 
 def grub_cfg_reasons(derived: Derived, facts: HostFacts) -> tuple[str, ...]:
@@ -99,11 +110,17 @@ def untouched(derived: Derived, facts: HostFacts) -> tuple[tuple[str, list[str],
     ]
     parameters = _module_parameters(derived)
     packaged = [
-        (option.path, [f"{option.module}.{option.parameter}"], "the kernel line outweighs it")
+        (option.path, [key := f"{option.module}.{option.parameter}"], _packaged(key, derived))
         for option in facts.modprobe.options
         if not option.path.startswith("/etc/") and (option.module, option.parameter) in parameters
     ]
     return (*shell, *packaged)
+
+
+def _packaged(key: str, derived: Derived) -> str:
+    if key in derived.removed_keys:
+        return "it is a package's: overrule it with a file of the same name in /etc/modprobe.d"
+    return "the kernel line outweighs it"
 
 
 def _ring_notes(settings: Settings, derived: Derived, release: str) -> list[str]:

@@ -10,7 +10,19 @@ GPU_WITHOUT_DRIVER = "an AMD GPU has no driver"
 
 
 def reasons(derived: Derived, facts: HostFacts) -> tuple[str, ...]:
-    """Every reason to reboot now; none when this boot already has everything."""
+    """Every reason to reboot now; none when this boot already has everything.
+
+    What this very boot was made for and did not cure is none: a second reboot would not help.
+    """
+    return tuple(why for why in _all(derived, facts) if why not in facts.boot.rebooted_for)
+
+
+def uncured(derived: Derived, facts: HostFacts) -> tuple[str, ...]:
+    """What this boot was made for, and which still holds."""
+    return tuple(why for why in _all(derived, facts) if why in facts.boot.rebooted_for)
+
+
+def _all(derived: Derived, facts: HostFacts) -> tuple[str, ...]:
     return (*_line(derived, facts), *newer(facts), *_gpu(facts))
 
 
@@ -33,19 +45,17 @@ def _has(parameter: str, facts: HostFacts) -> bool:
 
 
 def newer(facts: HostFacts) -> Iterator[str]:
-    """What was installed after this boot began."""
-    booted_at = facts.boot.booted_at
+    """What was installed after this boot began (a time still to come is a clock's fault)."""
+    since = range(facts.boot.booted_at + 1, facts.boot.now + 1)
     for kernel in facts.kernel.installed:
-        if (kernel.installed_at or 0) > booted_at:
+        if kernel.installed_at in since:
             yield f"kernel {kernel.release} is newer than this boot"
-        elif (kernel.initramfs_at or 0) > booted_at and kernel.release == facts.kernel.running:
+        elif kernel.initramfs_at in since and kernel.release == facts.kernel.running:
             yield f"the initramfs of {kernel.release} is newer than this boot"
     if facts.boot.newer_firmware and facts.gpus.amd:
         yield f"GPU firmware is newer than this boot ({facts.boot.newer_firmware})"
 
 
 def _gpu(facts: HostFacts) -> Iterator[str]:
-    """A GPU without a driver is worth one reboot; if that did not help, a second will not."""
-    idle = [gpu.pci for gpu in facts.gpus.amd if gpu.driver is None]
-    if idle and GPU_WITHOUT_DRIVER not in facts.boot.rebooted_for:
-        yield f"{GPU_WITHOUT_DRIVER}"
+    if any(gpu.driver is None for gpu in facts.gpus.amd):
+        yield GPU_WITHOUT_DRIVER

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from apuhost import engines
+from apuhost import engines, report
 from apuhost.commands import plan, verify
 from apuhost.commands.plan import Planned
 from apuhost.errors import ApuhostError
@@ -28,7 +28,7 @@ def run(path: Path, limits: Sequence[str], *, yes: bool) -> int:
 
 
 def _say(line: str) -> None:
-    print(f"  {line}", flush=True)
+    print(f"  {report.visible(line)}", flush=True)
 
 
 def _after(path: Path, ready: Sequence[Planned], applied: engines.Applied) -> int:

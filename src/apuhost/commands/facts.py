@@ -6,6 +6,7 @@ from pathlib import Path
 
 from apuhost import evidence, inventory
 from apuhost.gather import Unreachable, gather
+from apuhost.report import visible
 
 
 def run(path: Path, limits: Sequence[str], output: Path) -> int:
@@ -17,7 +18,7 @@ def run(path: Path, limits: Sequence[str], output: Path) -> int:
     for host in hosts:
         found = facts[host.name]
         if isinstance(found, Unreachable):
-            print(f"{host.name}  not reached: {found}", file=sys.stderr)
+            print(visible(f"{host.name}  not reached: {found}"), file=sys.stderr)
             status = 2
         else:
             print(f"{host.name}  {evidence.save(output, host, found)}")

@@ -14,9 +14,11 @@ COMMAND = f"""
 printf 'boot_id=%s\\n' "$(cat /proc/sys/kernel/random/boot_id)"
 btime=$(sed -n 's/^btime //p' /proc/stat)
 printf 'booted_at=%s\\n' "$btime"
+printf 'now=%s\\n' "$(date +%s)"
 printf 'uptime=%s\\n' "$(cut -d. -f1 /proc/uptime)"
 for folder in /lib/firmware/amdgpu /lib/firmware/updates/amdgpu; do
-  [ -d "$folder" ] && find "$folder/" -newerct "@$btime" -printf 'firmware=%p\\n' -quit
+  [ -d "$folder" ] || continue
+  find "$folder/" -newerct "@$btime" ! -newerct now -printf 'firmware=%p\\n' -quit
 done
 inode=$(stat -c %i /var/lib/dpkg/lock-frontend 2>/dev/null)
 if [ -n "$inode" ]; then
@@ -34,6 +36,7 @@ class Boot:
 
     boot_id: str
     booted_at: int
+    now: int
     uptime_s: int | None
     newer_firmware: str | None
     dpkg_lock: str | None
@@ -49,11 +52,13 @@ def parse(text: str) -> Boot:
     found = list(pairs(text))
     values = dict(found)
     boot_id, booted_at = values.get("boot_id", ""), whole_number(values.get("booted_at"))
-    if not re.fullmatch(r"[0-9a-f-]{36}", boot_id) or booted_at is None:
+    now = whole_number(values.get("now"))
+    if not re.fullmatch(r"[0-9a-f-]{36}", boot_id) or booted_at is None or now is None:
         raise ParseError("/proc tells neither boot id nor boot time")
     return Boot(
         boot_id=boot_id,
         booted_at=booted_at,
+        now=now,
         uptime_s=whole_number(values.get("uptime")),
         newer_firmware=values.get("firmware") or None,
         dpkg_lock=values.get("dpkg_lock") or None,

@@ -14,8 +14,9 @@ from apuhost.probes.grub_script import CutShortError, Statement
 COMMAND = files.command("/boot/grub/grub.cfg")
 
 _LINUX = frozenset({"linux", "linuxefi", "linux16"})
-# Their entries boot another system or another program; 10_linux's variables do not reach them.
-_FOREIGN_SCRIPT = re.compile(r"_os-prober$|_custom$|_linux_xen$|memtest")
+# GRUB_CMDLINE_LINUX_DEFAULT reaches the entries of these alone (10_linux_zfs is Ubuntu's); others
+# boot another system or another program. A menu without markers was not split by grub-mkconfig.
+_OWN_SCRIPT = re.compile(r"(?:.*/10_linux(?:_zfs)?)?")
 _MEMTEST = re.compile(r"/(?:memtest|mt86)[^/]*$")
 _SCRIPT = re.compile(r"### (BEGIN|END) (\S+) ###")
 _KEYWORDS = frozenset({"then", "else", "elif", "do", "if", "!"})
@@ -43,7 +44,7 @@ class Entry:
         """Whether it boots this system's Linux: no recovery, no memtest, no other system."""
         if self.kernel is None or self.recovery or _MEMTEST.search(self.kernel):
             return False
-        return _FOREIGN_SCRIPT.search(self.script) is None
+        return _OWN_SCRIPT.fullmatch(self.script) is not None
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,12 @@ class GrubCfg:
     def normal_entries(self) -> tuple[Entry, ...]:
         """The entries that must carry the configured parameters."""
         return tuple(entry for entry in self.entries if entry.normal)
+
+    @property
+    def kernel_files(self) -> tuple[str, ...]:
+        """Names, under /boot, of the kernels that the normal entries boot, each once."""
+        kernels = (entry.kernel or "" for entry in self.normal_entries)
+        return tuple(dict.fromkeys(kernel.rpartition("/")[2] for kernel in kernels))
 
 
 @dataclass

@@ -18,10 +18,13 @@ for file in /boot/grub/grub.cfg /etc/default/grub /etc/kernel/proxmox-boot-uuids
   /etc/kernelstub/configuration /boot/extlinux/extlinux.conf; do
   [ -e "$file" ] && printf 'file=%s\\n' "$file"
 done
+now=$(date +%s)
 for file in /etc/default/grub.d/zz-apuhost.cfg /etc/default/grub.before-apuhost \\
   /etc/default/grub.d/*.before-apuhost; do
   source=${file%.before-apuhost}
-  [ "$source" -nt /boot/grub/grub.cfg ] && printf 'newer=%s\\n' "$source"
+  [ -e "$file" ] && [ "$source" -nt /boot/grub/grub.cfg ] || continue
+  # A time still to come is a clock's fault; a menu built now would be older again.
+  [ "$(stat -c %Y "$source")" -le "$now" ] && printf 'newer=%s\\n' "$source"
 done
 true
 """

@@ -123,6 +123,8 @@ def destroy(directory: Path) -> None:
     if not directory.is_dir():
         return
     machine = Machine(directory, 1, state.USER, directory)
+    if not state.exists(directory) and _unfamiliar(machine):
+        raise RehearsalError(f"{directory}: not a rehearsal's folder, it holds other files")
     with exclusive(machine.lock):
         hypervisor.kill(machine)
         _remove_files(machine)

@@ -66,6 +66,8 @@ def _gtt_of_gpu(settings: Settings, derived: Derived, facts: HostFacts) -> Found
     gpus = _apus(facts)
     if not gpus:
         return Found(False, "no AMD GPU on the PCI bus", "no display controller of 1002", "")
+    if unmade := next((gpu for gpu in gpus if gpu.gtt_bytes is None), None):
+        return _wrong_gtt(unmade)
     if derived.gtt_gib is None:
         return Found(True, "the kernel's default GTT")
     asked_bytes = derived.gtt_gib * GIB

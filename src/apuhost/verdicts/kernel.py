@@ -75,11 +75,11 @@ def arguments(derived: Derived, facts: HostFacts) -> Verdict:
     release = release_of(facts)
     own = {GTT_KEY, LOCKUP_KEY, "amd_iommu", "iommu"}
     extra = [
-        Parameter(key_of(text), text.partition("=")[2] if "=" in text else "", release)
+        _shown(key_of(text), text.partition("=")[2] if "=" in text else "", release)
         for text in derived.kernel_parameters
         if key_of(text) not in own
     ]
-    removed = [Parameter(key, None, release) for key in sorted(derived.removed_keys - own)]
+    removed = [_shown(key, None, release) for key in sorted(derived.removed_keys - own)]
     layers = [look for parameter in (*extra, *removed) for look in looks(parameter, facts)]
     layers += [
         (Layer.CONFIGURED, lambda: _spelt(_configured_line(facts), "the GRUB files", facts)),
@@ -89,6 +89,10 @@ def arguments(derived: Derived, facts: HostFacts) -> Verdict:
         Question("kernel.arguments", "no other GPU parameter in the way, none misspelt"),
         sorted(layers, key=_depth),
     )
+
+
+def _shown(key: str, wanted: str | None, release: str) -> Parameter:
+    return Parameter(key, wanted, release, lambda value: f"{key}={value}")
 
 
 def drop_in(facts: HostFacts) -> Verdict:
@@ -128,9 +132,13 @@ def _rings(text: str, release: str) -> str:
 
 def _iommu_state(choice: str, facts: HostFacts) -> Found:
     state = facts.iommu.state
-    wanted = {"off": ("off",), "pt": ("passthrough", "off")}.get(choice, (state,))
-    if state in wanted:
+    wanted = {"off": "off", "pt": "passthrough"}.get(choice, state)
+    if state == wanted:
         return Found(True, f"IOMMU {state}")
+    if state == "off":
+        return Found(
+            False, "IOMMU off", "/sys/class/iommu is empty", "switch it on in the firmware"
+        )
     units = ", ".join(facts.iommu.units) or f"no unit, {facts.iommu.groups} groups"
     return Found(False, f"IOMMU {state}", f"/sys/class/iommu has {units}", "reboot")
 
@@ -181,7 +189,7 @@ def _sets_line(text: str) -> bool:
     try:
         given = grub.defaults(text)
     except ParseError:
-        return False
+        return True
     return given.undetermined or (given.cmdline_linux, given.cmdline_linux_default) != (None, None)
 
 

@@ -59,6 +59,10 @@ def configured(parameter: Parameter, facts: HostFacts) -> Found:
         where = grub.sources(facts.grub.files, parameter.key)
         seen = f"{', '.join(where)}: {parameter.seen(line)}" if where else NOWHERE
         return Found(False, parameter.worded(line), seen, DEPLOY)
+    for option in facts.modprobe.options if parameter.wanted is None else ():
+        if f"{option.module}.{option.parameter}" == parameter.key:
+            seen = f"{option.path} has options {option.module} {option.parameter}={option.value}"
+            return Found(False, parameter.say(option.value or ""), seen, DEPLOY)
     return _menu(parameter, facts.grub_cfg)
 
 

@@ -5,11 +5,11 @@ from itertools import chain
 
 from apuhost import sizing
 from apuhost.changes import kernel as changes
-from apuhost.derived import Derived
+from apuhost.derived import Derived, key_of
 from apuhost.host_facts import HostFacts, Unreadable
 from apuhost.probes import cmdline, grub
 from apuhost.probes.kernel import InstalledKernel
-from apuhost.settings import GTT_KEY, Settings
+from apuhost.settings import Settings
 
 MIB = 1024 * 1024
 ROOT_BYTES = 64 * MIB
@@ -68,7 +68,8 @@ def _boot_loader(_: Settings, __: Derived, facts: HostFacts) -> Iterator[str]:
     elif missing := sorted(GRUB_TOOLS - loader.tools):
         yield f"has no GRUB: {', '.join(missing)} not found"
     elif changes.GRUB_CFG not in loader.files or changes.GRUB_DEFAULTS not in loader.files:
-        yield f"has no GRUB: {changes.GRUB_CFG} or {changes.GRUB_DEFAULTS} is missing"
+        missing_file = sorted({changes.GRUB_CFG, changes.GRUB_DEFAULTS} - loader.files)[0]
+        yield f"has no GRUB menu: {missing_file} is missing (update-grub writes the menu)"
     elif "BOOT_IMAGE" not in facts.cmdline:
         yield "was not booted by GRUB (no BOOT_IMAGE on its kernel line)"
 
@@ -103,9 +104,10 @@ def _full_kernel(facts: HostFacts) -> str:
 
 def _dkms(_: Settings, derived: Derived, facts: HostFacts) -> Iterator[str]:
     installed = "amdttm" in _next_kernel(facts).modules or "amdttm" in facts.modules.loaded
-    if derived.pages_limit is not None and installed:
+    asked = [each for each in derived.kernel_parameters if each.startswith("ttm.")]
+    if asked and installed:
         yield (
-            f"AMD's DKMS driver (amdttm) is installed and ignores {GTT_KEY}: "
+            f"AMD's DKMS driver (amdttm) is installed and ignores {asked[0]}: "
             "remove amdgpu-dkms, then repeat"
         )
 
@@ -128,6 +130,8 @@ def _next_line(derived: Derived, facts: HostFacts) -> cmdline.Cmdline:
     """The operator's own parameters and ours: the line that a deploy leads to."""
     configured = grub.configured(facts.grub.files)
     line = f"{configured.linux} {configured.linux_default}"
+    if configured.undetermined and facts.grub_cfg.normal_entries:
+        line = f"{line} {facts.grub_cfg.normal_entries[0].arguments}"  # what the shell made of it
     others = cmdline.without(line, derived.managed_keys)
     return cmdline.read(" ".join((others, *derived.kernel_parameters)))
 
@@ -136,6 +140,22 @@ def _where(key: str, derived: Derived, facts: HostFacts) -> str:
     if key in cmdline.read(" ".join(derived.kernel_parameters)):
         return "kernel_extra_args"
     return ", ".join(grub.sources(facts.grub.files, key)) or changes.GRUB_DEFAULTS
+
+
+def _line(_: Settings, derived: Derived, facts: HostFacts) -> Iterator[str]:
+    """The line that the GRUB files will give must be the wanted one: else nothing is begun."""
+    for path, keys, why in changes.untouched(derived, facts):
+        gone = sorted(derived.removed_keys.intersection(keys))
+        if gone:
+            yield f"{path} sets {', '.join(gone)}, which should be gone: {why}"
+    after = changes.line_after(derived, facts)
+    line = cmdline.read(f"{after.linux} {after.linux_default}")
+    lost = [key for key in map(key_of, derived.kernel_parameters) if key not in line]
+    if lost and not after.undetermined:
+        yield (
+            f"the GRUB files would not give {', '.join(lost)} to the kernel: look for a `--` in "
+            "them, or for a drop-in that sorts behind ours and replaces the line"
+        )
 
 
 def _memory(_: Settings, derived: Derived, __: HostFacts) -> Iterator[str]:
@@ -182,6 +202,7 @@ REFUSALS: Mapping[str, Refusal] = {
     "kernel": _kernel_flavour,
     "GPU driver": _dkms,
     "GPU enabled": _disabled_gpu,
+    "kernel line": _line,
     "memory": _memory,
     "free space": _room,
     "initramfs": _initramfs,
