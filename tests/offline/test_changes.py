@@ -10,6 +10,7 @@ from tests.support.hosts import (
     DROP_IN,
     GPU_780M,
     LINE,
+    NOW,
     PARAMETERS,
     PARTS,
     RELEASE,
@@ -32,6 +33,7 @@ BEHIND = "/etc/default/grub.d/zzz-site.cfg"
 TTM = "/etc/modprobe.d/ttm.conf"
 D = "GRUB_CMDLINE_LINUX_DEFAULT"
 NEWER = BOOTED_AT + 60
+TO_COME = NOW + 60
 
 
 def planned(facts: HostFacts, **data: object) -> HostPlan:
@@ -279,10 +281,43 @@ def test_state_asks_for_a_reboot(parts: dict[str, Any], told: str) -> None:
             },
             id="a GPU that a reboot did not help",
         ),
+        pytest.param(
+            {"kernel": f"{PARTS['kernel']}installed 6.12.120 {TO_COME} 1 amdgpu ttm\n"},
+            id="a kernel of a time still to come",
+        ),
+        pytest.param(
+            {"kernel": f"running {RELEASE}\ninstalled {RELEASE} 1 {TO_COME} amdgpu ttm\n"},
+            id="an initramfs of a time still to come",
+        ),
     ],
 )
 def test_what_needs_no_reboot(parts: dict[str, Any]) -> None:
     assert planned(host_facts(**parts)).reboot == ()
+
+
+NEVER_CURED = [
+    pytest.param({"cmdline": f"{LINE} quiet\n"}, id="GRUB boots another entry"),
+    pytest.param(
+        {"kernel": f"{PARTS['kernel']}installed 6.12.120 {NEWER} {NEWER} amdgpu ttm\n"},
+        id="a kernel that stays newer",
+    ),
+    pytest.param({"gpus": GPU_780M.replace("driver=amdgpu", "driver=")}, id="no driver"),
+]
+
+
+@pytest.mark.parametrize("parts", NEVER_CURED)
+def test_what_this_boot_was_made_for_is_a_note_and_no_second_reboot(parts: dict[str, Any]) -> None:
+    (reason,) = planned(host_facts(**parts)).reboot
+    boot = f"{PARTS['boot']}rebooted_for={reason}\n"
+    again = planned(host_facts(**parts, boot=boot))
+    assert again.reboot == ()
+    (note,) = [note for note in again.notes if reason in note]
+    assert "rebooted for this already" in note
+
+
+def test_another_reason_than_the_one_of_this_boot_still_reboots() -> None:
+    boot = f"{PARTS['boot']}rebooted_for=an AMD GPU has no driver\n"
+    assert planned(host_facts(cmdline=f"{LINE} quiet\n", boot=boot)).reboot
 
 
 HEALED = [

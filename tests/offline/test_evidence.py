@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.hosts import LINE, host_facts, settings
+from tests.support.hosts import LINE, PARAMETERS, host_facts, menu, settings
 
 from apuhost import evidence
 from apuhost.evidence import INDEX, EvidenceError
@@ -52,6 +52,61 @@ def test_secrets_are_not_saved(tmp_path: Path) -> None:
     texts = "".join(file.read_text() for file in folder.iterdir())
     assert "secret" not in texts
     assert "admin" not in texts
+
+
+HASH = "grub.pbkdf2.sha512.10000.C0FFEE.BEEF"
+
+
+@pytest.mark.parametrize(
+    ("line", "secret"),
+    [
+        pytest.param(f"password_pbkdf2 root {HASH}", HASH, id="a hash"),
+        pytest.param("\tpassword root s3cr3t", "s3cr3t", id="a plain word"),
+    ],
+)
+def test_boot_passwords_are_masked_and_the_menu_stays_readable(
+    tmp_path: Path, line: str, secret: str
+) -> None:
+    facts = host_facts(grub_cfg=f"{line}\n{menu(f'quiet {PARAMETERS}')}")
+    folder = saved(tmp_path, facts)
+    assert secret not in (folder / "grub_cfg.txt").read_text()
+    _, loaded = evidence.load(tmp_path)["box1"]
+    assert loaded.grub_cfg == facts.grub_cfg
+
+
+def test_only_the_owner_reads_what_root_read(tmp_path: Path) -> None:
+    folder = saved(tmp_path, host_facts())
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert {file.stat().st_mode & 0o777 for file in folder.iterdir()} == {0o600}
+
+
+def test_a_folder_of_somebody_else_is_refused_and_stays(tmp_path: Path) -> None:
+    notes = tmp_path / "box1" / "notes.txt"
+    notes.parent.mkdir()
+    notes.write_text("kept")
+    with pytest.raises(EvidenceError, match="holds no facts"):
+        saved(tmp_path, host_facts())
+    assert [path.name for path in tmp_path.rglob("*")] == ["box1", "notes.txt"]
+    assert notes.read_text() == "kept"
+
+
+@pytest.mark.parametrize(
+    ("limits", "found"),
+    [
+        pytest.param((), ["box1", "box2", "nuc"], id="none"),
+        pytest.param(("box1",), ["box1"], id="a name"),
+        pytest.param(("box*",), ["box1", "box2"], id="a pattern"),
+        pytest.param(("nuc", "box1"), ["box1", "nuc"], id="two"),
+    ],
+)
+def test_limits_choose_among_saved_hosts(
+    tmp_path: Path, limits: tuple[str, ...], found: list[str]
+) -> None:
+    for name in ("box1", "box2", "nuc"):
+        saved(tmp_path, host_facts(), Host(name, (), {}))
+    assert list(evidence.load(tmp_path, limits)) == found
+    with pytest.raises(EvidenceError, match="--limit box9 matches no host"):
+        evidence.load(tmp_path, (*limits, "box9"))
 
 
 def test_saving_again_replaces_the_older_facts(tmp_path: Path) -> None:

@@ -82,6 +82,32 @@ def test_entries_with_their_submenus_kernels_and_lines() -> None:
     assert [entry.title for entry in cfg.normal_entries] == ["Box Linux", 'Box "6.12"']
 
 
+@pytest.mark.parametrize(
+    ("script", "linux", "normal"),
+    [
+        pytest.param("10_linux", "linux /boot/vmlinuz-6.12", True, id="10_linux"),
+        pytest.param("10_linux_zfs", "linux /BOOT/box@/vmlinuz-6.12", True, id="Ubuntu on ZFS"),
+        pytest.param("20_ipxe", "linux16 /boot/ipxe.lkrn", False, id="another program"),
+        pytest.param("25_bli", "linux /boot/x", False, id="a script nobody knows"),
+        pytest.param("40_custom", "linux /boot/vmlinuz-6.12", False, id="the owner's own"),
+    ],
+)
+def test_the_scripts_whose_entries_take_the_configured_line(
+    script: str, linux: str, normal: bool
+) -> None:
+    (entry,) = grub_cfg.read(
+        f"### BEGIN /etc/grub.d/{script} ###\nmenuentry 'x' {{\n\t{linux} a=1\n}}\n"
+        f"### END /etc/grub.d/{script} ###\n"
+    ).entries
+    assert entry.normal is normal
+
+
+def test_the_kernel_files_of_the_normal_entries_each_once() -> None:
+    assert grub_cfg.read(CFG).kernel_files == ("vmlinuz-6.12",)
+    other = CFG.replace("vmlinuz-6.12 root=UUID=1 ro a=1 quiet t.p=2", "vmlinuz-6.1")
+    assert grub_cfg.read(other).kernel_files == ("vmlinuz-6.12", "vmlinuz-6.1")
+
+
 def test_the_framed_file_and_no_file() -> None:
     assert grub_cfg.parse(frame((TextFile("/boot/grub/grub.cfg", CFG),))) == grub_cfg.read(CFG)
     assert grub_cfg.parse("") == GrubCfg((), complete=True)

@@ -54,6 +54,16 @@ def test_limits_are_names_groups_and_patterns(
     assert names(file, *limits) == found
 
 
+def test_a_hosts_name_outweighs_the_group_of_that_name(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The stem of the file is such a group: of site.py, pyinfra makes a group site."""
+    hosts = (Host("site", ("site",), {}), Host("box1", ("site",), {}))
+    monkeypatch.setattr(inventory, "_debug_inventory", lambda _: listed(hosts))
+    assert names(file, "site") == ["site"]
+    assert names(file, "site", "box*") == ["site", "box1"]
+
+
 @pytest.mark.parametrize(
     ("limits", "told"),
     [

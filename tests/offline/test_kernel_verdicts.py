@@ -1,5 +1,7 @@
 """Each fault is named by its own check, at the first layer that differs, with what to type."""
 
+from typing import Any
+
 import pytest
 from tests.support.hosts import (
     DEFAULT_GRUB,
@@ -140,6 +142,22 @@ def test_a_capped_gtt_is_right_when_more_than_memory_was_asked() -> None:
     assert verdict(facts, "kernel.gtt", kernel_gtt_gib=68).status == "pass"
 
 
+def test_a_gpu_without_a_gtt_is_wrong_even_when_any_size_would_do() -> None:
+    line = "amd_iommu=off amdgpu.lockup_timeout=10000"
+    small: dict[str, Any] = {
+        "grub": {"/etc/default/grub": DEFAULT_GRUB, DROP_IN: drop_in(line)},
+        "grub_cfg": menu(line),
+        "cmdline": f"{LINE} {line}",
+        "meminfo": f"MemTotal: {14 * 1024 * 1024} kB\n",
+    }
+    made = verdict(host_facts(**small), "kernel.gtt", kernel_gtt_gib="auto")
+    assert (made.status, made.observed) == (Status.PASS, "the kernel's default GTT")
+    gpus = GPU_780M.replace(f"gtt={48 * GIB}", "gtt=")
+    found = verdict(host_facts(**small, gpus=gpus), "kernel.gtt", kernel_gtt_gib="auto")
+    assert (found.status, found.layer) == (Status.FAIL, Layer.EFFECTIVE)
+    assert "no GTT" in found.observed
+
+
 @pytest.mark.parametrize(
     "missing", ["cmdline", "grub", "grub_cfg", "modules", "gpus", "meminfo", "machine", "kernel"]
 )
@@ -162,6 +180,27 @@ def test_iommu_off_on_the_line_but_at_work() -> None:
     found = verdict(host_facts(iommu="unit=ivhd0\ngroups=20\ntranslated=20\n"), "kernel.iommu")
     assert (found.status, found.layer) == (Status.FAIL, Layer.EFFECTIVE)
     assert found.observed == "IOMMU translated"
+
+
+@pytest.mark.parametrize(
+    ("iommu", "status", "fix"),
+    [
+        pytest.param("unit=ivhd0\ngroups=20\ntranslated=0\n", "pass", "", id="passthrough"),
+        pytest.param("unit=ivhd0\ngroups=20\ntranslated=20\n", "fail", "reboot", id="translated"),
+        pytest.param("groups=0\ntranslated=0\n", "fail", "firmware", id="off"),
+    ],
+)
+def test_passthrough_is_not_the_same_as_off(iommu: str, status: str, fix: str) -> None:
+    line = PARAMETERS.replace("amd_iommu=off", "iommu=pt")
+    facts = host_facts(
+        grub={"/etc/default/grub": DEFAULT_GRUB, DROP_IN: drop_in(line)},
+        grub_cfg=menu(line),
+        cmdline=f"{LINE} {line}",
+        iommu=iommu,
+    )
+    found = verdict(facts, "kernel.iommu", kernel_amd_iommu="pt")
+    assert found.status == status
+    assert fix in found.fix
 
 
 @pytest.mark.parametrize(
@@ -225,6 +264,38 @@ def test_further_parameters_are_on_the_line(line: str, status: str) -> None:
     )
     found = verdict(facts, "kernel.arguments", kernel_extra_args=["nosmt", "a=b"])
     assert found.status == status
+
+
+def test_a_further_parameter_is_observed_with_its_key() -> None:
+    facts = host_facts(
+        grub={"/etc/default/grub": DEFAULT_GRUB, DROP_IN: drop_in(f"{PARAMETERS} a=c")}
+    )
+    assert verdict(facts, "kernel.arguments", kernel_extra_args=["a=b"]).observed == "a=c"
+
+
+def test_an_unwanted_module_option_is_named_before_it_is_live() -> None:
+    path = "/etc/modprobe.d/amd.conf"
+    facts = host_facts(modprobe={path: "options amdgpu gttsize=16384\n"})
+    found = verdict(facts, "kernel.arguments")
+    assert (found.status, found.layer) == (Status.FAIL, Layer.CONFIGURED)
+    assert found.observed == "amdgpu.gttsize=16384"
+    assert found.evidence == f"{path} has options amdgpu gttsize=16384"
+    assert found.fix == "apuhost deploy INVENTORY"
+
+
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        pytest.param("# a word\n", "pass", id="a comment"),
+        pytest.param("GRUB_TIMEOUT=0\n", "pass", id="nothing of the line"),
+        pytest.param(APPENDED, "fail", id="the line"),
+        pytest.param("GRUB_TIMEOUT=0\0\n", "fail", id="not readable"),
+    ],
+)
+def test_a_drop_in_behind_ours_that_may_have_the_last_word(text: str, status: str) -> None:
+    found = verdict(host_facts(grub={**OURS, ZZZ: text}), "kernel.drop_in")
+    assert found.status == status
+    assert (ZZZ in found.evidence) is (status == "fail")
 
 
 @pytest.mark.parametrize("live", ["²", "9" * 5000, "", "-1", "0x"])

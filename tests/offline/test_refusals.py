@@ -24,6 +24,9 @@ SIMULATED = {"memory_gib": 61, "gpu": "1002:1900"}
 CLOUD = "6.12.117+deb13-cloud-amd64"
 VIRTUAL = "6.8.0-151-generic"
 DKMS = PARTS["kernel"].replace("amdgpu ttm", "amdgpu amdttm")
+SITE = "/etc/default/grub.d/50-site.cfg"
+PACKAGED = "/usr/lib/modprobe.d/amd.conf"
+SMALL = "MemTotal: 15000000 kB\n"
 UBUNTU = 'ID=ubuntu\nID_LIKE=debian\nNAME="Ubuntu"\n'
 
 
@@ -38,6 +41,15 @@ def configured(line: str) -> HostFacts:
     """A host whose /etc/default/grub gives this line."""
     text = f'GRUB_CMDLINE_LINUX_DEFAULT="{line}"\n'
     return host_facts(grub={"/etc/default/grub": text, DROP_IN: drop_in()})
+
+
+def only_a_shell(gives: str, line: str = f"quiet {PARAMETERS}") -> HostFacts:
+    """A deployed host with a drop-in that runs a program, and this line in its menu."""
+    text = f'GRUB_CMDLINE_LINUX_DEFAULT="$(cat /etc/line) {gives}"\n'
+    return host_facts(
+        grub={"/etc/default/grub": DEFAULT_GRUB, SITE: text, DROP_IN: drop_in()},
+        grub_cfg=menu(line),
+    )
 
 
 def without(part: str, text: str, instead: str = "") -> HostFacts:
@@ -85,7 +97,7 @@ def room(root: int, boot: int | None = None) -> HostFacts:
         ),
         pytest.param(host_facts(), {"kernel_gtt_gib": 59}, id="exactly 4 GiB stay"),
         pytest.param(
-            host_facts(kernel=DKMS, meminfo="MemTotal: 15000000 kB\n"),
+            host_facts(kernel=DKMS, meminfo=SMALL),
             {},
             id="DKMS, and no ttm.* asked",
         ),
@@ -105,6 +117,24 @@ def room(root: int, boot: int | None = None) -> HostFacts:
             ),
             {},
             id="a cloud kernel that the menu does not boot first",
+        ),
+        pytest.param(only_a_shell("nosmt"), {}, id="a drop-in that only a shell could tell"),
+        pytest.param(
+            only_a_shell("ttm.pages_limit=1"), {}, id="only a shell could tell, ours comes after"
+        ),
+        pytest.param(
+            host_facts(
+                kernel=f"running {RELEASE}\ninstalled {RELEASE} 1600000000 - amdgpu ttm\n",
+                loader=PARTS["loader"].replace("tool=update-initramfs\n", ""),
+                modprobe={"/etc/modprobe.d/t.conf": "options ttm pages_limit=1\n"},
+            ),
+            {},
+            id="our key in modprobe.d, and no initramfs that could hold it",
+        ),
+        pytest.param(
+            host_facts(modprobe={PACKAGED: "options ttm pages_limit=1\n"}),
+            {},
+            id="a package's option that our line outweighs",
         ),
     ],
 )
@@ -171,7 +201,7 @@ def test_a_host_that_may_be_deployed(facts: HostFacts, data: dict[str, object]) 
             without("loader", "file=/boot/grub/grub.cfg\n"),
             {},
             "boot loader",
-            "/boot/grub/grub.cfg",
+            "/boot/grub/grub.cfg is missing",
             id="no grub.cfg",
         ),
         pytest.param(
@@ -221,6 +251,13 @@ def test_a_host_that_may_be_deployed(facts: HostFacts, data: dict[str, object]) 
             id="DKMS loaded",
         ),
         pytest.param(
+            host_facts(kernel=DKMS, meminfo=SMALL),
+            {"kernel_extra_args": ["ttm.page_pool_size=1"]},
+            "GPU driver",
+            "ignores ttm.page_pool_size=1",
+            id="DKMS, and another ttm.* asked",
+        ),
+        pytest.param(
             configured("quiet nomodeset"),
             {},
             "GPU enabled",
@@ -233,6 +270,13 @@ def test_a_host_that_may_be_deployed(facts: HostFacts, data: dict[str, object]) 
             "GPU enabled",
             "take it out of kernel_extra_args",
             id="nomodeset asked for",
+        ),
+        pytest.param(
+            only_a_shell("quiet", f"nomodeset {PARAMETERS}"),
+            {},
+            "GPU enabled",
+            "nomodeset keeps amdgpu from starting",
+            id="nomodeset that a program gives",
         ),
         pytest.param(
             configured("modprobe.blacklist=nouveau,amdgpu"),
@@ -254,6 +298,40 @@ def test_a_host_that_may_be_deployed(facts: HostFacts, data: dict[str, object]) 
             "GPU enabled",
             "/etc/modprobe.d/b.conf blacklists amdgpu",
             id="blacklisted in modprobe.d",
+        ),
+        pytest.param(
+            configured("quiet -- single"),
+            {},
+            "kernel line",
+            "look for a `--`",
+            id="ours would land behind --, which is init's",
+        ),
+        pytest.param(
+            host_facts(
+                grub={
+                    "/etc/default/grub": DEFAULT_GRUB,
+                    DROP_IN: drop_in(),
+                    "/etc/default/grub.d/zzz.cfg": "GRUB_CMDLINE_LINUX_DEFAULT=quiet\n",
+                }
+            ),
+            {},
+            "kernel line",
+            "replaces the line",
+            id="a drop-in behind ours replaces the line",
+        ),
+        pytest.param(
+            only_a_shell("amdgpu.gttsize=1"),
+            {},
+            "kernel line",
+            f"{SITE} sets amdgpu.gttsize, which should be gone",
+            id="a key to go where only a shell could tell",
+        ),
+        pytest.param(
+            host_facts(modprobe={PACKAGED: "options amdgpu gttsize=1\n"}),
+            {},
+            "kernel line",
+            f"{PACKAGED} sets amdgpu.gttsize, which should be gone",
+            id="a key to go in a package's modprobe.d",
         ),
         pytest.param(
             host_facts(),

@@ -1,6 +1,7 @@
 """What people read: plans and verdicts in lines, exit statuses, JSON."""
 
 import json
+import shlex
 
 import pytest
 from tests.support.hosts import (
@@ -125,6 +126,15 @@ def test_a_failure_says_layer_evidence_and_what_to_type() -> None:
     assert f"apuhost deploy {INVENTORY} --limit box1" in text.replace("\n" + report.INDENT, " ")
 
 
+def test_a_fix_is_one_shell_command_whatever_the_names_are() -> None:
+    fault = Verdict("a.b", Status.FAIL, "a", "b", fix="apuhost deploy INVENTORY")
+    told = report.fix(fault, "box; reboot", "my sites/$(x).py")
+    assert shlex.split(told) == [
+        *("apuhost", "deploy", "my sites/$(x).py", "--limit", "box; reboot")
+    ]
+    assert told == "apuhost deploy 'my sites/$(x).py' --limit 'box; reboot'"
+
+
 def test_failures_come_first_then_what_is_unknown() -> None:
     found = lines(
         one(verdict(Status.SKIP), verdict(Status.UNKNOWN), verdict(Status.FAIL)), every=True
@@ -134,6 +144,12 @@ def test_failures_come_first_then_what_is_unknown() -> None:
 
 def test_a_recommended_one_that_fails_is_a_warning() -> None:
     assert lines(one(verdict(Status.FAIL, Severity.RECOMMENDED)))[2].startswith("warn ")
+
+
+def test_warnings_are_counted_apart_from_failures() -> None:
+    found = [verdict(Status.FAIL), *[verdict(Status.FAIL, Severity.RECOMMENDED)] * 2]
+    assert lines(one(*found))[-1].endswith("0 of 3 good, 1 failed, 2 warned")
+    assert lines(one(found[-1]))[-1].endswith("0 of 1 good, 1 warned")
 
 
 @pytest.mark.parametrize("status", [Status.SKIP, Status.UNKNOWN])

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support.hosts import BOOTED_AT, GIB, GPU_780M, PARTS, RELEASE
+from tests.support.hosts import BOOTED_AT, GIB, GPU_780M, NOW, PARTS, RELEASE
 
 from apuhost.host_facts import PROBES
 from apuhost.probes import (
@@ -261,7 +261,7 @@ def test_this_boot_and_what_stands_in_its_way() -> None:
         f"{PARTS['boot']}firmware=/lib/firmware/amdgpu/gc_11_0_1_pfp.bin\n"
         "dpkg_lock=812 unattended-upgr\nrebooted_for=an AMD GPU has no driver\nrebooted_for=a=b\n"
     )
-    assert found.booted_at == BOOTED_AT
+    assert (found.booted_at, found.now) == (BOOTED_AT, NOW)
     assert found.newer_firmware == "/lib/firmware/amdgpu/gc_11_0_1_pfp.bin"
     assert found.dpkg_lock == "812 unattended-upgr"
     assert found.rebooted_for == ("an AMD GPU has no driver", "a=b")
@@ -274,6 +274,7 @@ def test_this_boot_and_what_stands_in_its_way() -> None:
         pytest.param("boot_id=\nbooted_at=17\n", id="no id"),
         pytest.param("boot_id=../../etc/passwd\nbooted_at=17\n", id="no UUID"),
         pytest.param("boot_id=2d50da51-0000-4000-8000-000000000001\nbooted_at=\n", id="no time"),
+        pytest.param(PARTS["boot"].replace("now=", "then="), id="no clock"),
     ],
 )
 def test_a_boot_that_cannot_be_told_from_another_is_not_read(text: str) -> None:

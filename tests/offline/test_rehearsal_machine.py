@@ -1,0 +1,38 @@
+"""A rehearsal throws away what it made itself, and nothing of anybody else's."""
+
+from pathlib import Path
+
+import pytest
+
+from apuhost.rehearsal import machine, state
+from apuhost.rehearsal.process import RehearsalError
+from apuhost.rehearsal.state import Machine
+
+SOMEBODYS = {"id_ed25519": "a key", "id_ed25519.pub": "its half", "config": "Host box1\n"}
+
+
+def contents(folder: Path) -> dict[str, str]:
+    return {path.name: path.read_text() for path in folder.iterdir()}
+
+
+def test_a_folder_that_is_no_rehearsals_is_refused_and_stays(tmp_path: Path) -> None:
+    for name, text in SOMEBODYS.items():
+        (tmp_path / name).write_text(text)
+    with pytest.raises(RehearsalError, match="not a rehearsal's folder"):
+        machine.destroy(tmp_path)
+    assert contents(tmp_path) == SOMEBODYS
+
+
+def test_a_rehearsals_own_files_go_and_others_beside_them_stay(tmp_path: Path) -> None:
+    made = Machine(tmp_path, 2222, state.USER, tmp_path)
+    state.save(made)
+    made.disk.write_text("")
+    made.key.write_text("")
+    (tmp_path / "notes").write_text("kept")
+    machine.destroy(tmp_path)
+    assert contents(tmp_path) == {"notes": "kept"}
+
+
+def test_no_folder_is_no_machine(tmp_path: Path) -> None:
+    machine.destroy(tmp_path / "absent")
+    assert list(tmp_path.iterdir()) == []
