@@ -22,8 +22,8 @@ from apuhost.settings import Settings, resolve, variables
 
 INDEX = "facts.json"
 
-# `password USER WORD` and `password_pbkdf2 USER HASH` of a grub.cfg.
-_PASSWORD = re.compile(r"(?m)^(\s*password(?:_pbkdf2)?[ \t]+\S+[ \t]+)(\S+)")
+# `password USER WORD` and `password_pbkdf2 USER HASH` of a grub.cfg, wherever on a line.
+_PASSWORD = re.compile(rb"(\bpassword(?:_pbkdf2)?[ \t]+)([^\n]*)")
 
 
 Saved = tuple[Settings, HostFacts]
@@ -54,8 +54,8 @@ def _write(target: Path, host: Host, facts: HostFacts) -> None:
     shutil.rmtree(new, ignore_errors=True)
     new.mkdir(parents=True, mode=0o700)
     for name, reading in facts.readings.items():
-        raw = _masked(reading.text).encode("utf-8", "surrogateescape")
-        _write_private(new / f"{name}.txt", raw)
+        raw = reading.text.encode("utf-8", "surrogateescape")
+        _write_private(new / f"{name}.txt", _masked(raw))
     index = json.dumps(_index(host, facts), indent=2, default=str) + "\n"
     _write_private(new / INDEX, index.encode())
     if target.exists():
@@ -71,9 +71,9 @@ def _write_private(path: Path, raw: bytes) -> None:
     path.write_bytes(raw)
 
 
-def _masked(text: str) -> str:
-    """The text with GRUB's password hashes made unreadable, as long as before (frames count)."""
-    return _PASSWORD.sub(lambda found: found[1] + "x" * len(found[2]), text)
+def _masked(raw: bytes) -> bytes:
+    """The bytes with what follows `password` made unreadable, as many as before: frames count."""
+    return _PASSWORD.sub(lambda found: found[1] + b"x" * len(found[2]), raw)
 
 
 def _folder_name(host: str) -> str:
@@ -96,14 +96,18 @@ def load(folder: Path, limits: Iterable[str] = ()) -> dict[str, Saved]:
 
 def _limited(found: dict[str, Saved], limits: tuple[str, ...]) -> dict[str, Saved]:
     for limit in limits:
-        if not any(fnmatch(name, limit) for name in found):
+        if not any(_matches(name, limit) for name in found):
             raise EvidenceError(f"--limit {limit} matches no host; there are: {', '.join(found)}")
     wanted = limits or ("*",)
     return {
         name: saved
         for name, saved in found.items()
-        if any(fnmatch(name, limit) for limit in wanted)
+        if any(_matches(name, limit) for limit in wanted)
     }
+
+
+def _matches(name: str, limit: str) -> bool:
+    return name == limit or fnmatch(name, limit)
 
 
 def _index(host: Host, facts: HostFacts) -> dict[str, Any]:

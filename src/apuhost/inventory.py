@@ -102,12 +102,12 @@ def _last_error(stderr: str) -> str:
 def _limited(hosts: tuple[Host, ...], limits: tuple[str, ...]) -> tuple[Host, ...]:
     if not limits:
         return hosts
+    names = {host.name for host in hosts}
     for limit in limits:
-        if not any(_matches(host, limit, {each.name for each in hosts}) for host in hosts):
+        if not any(_matches(host, limit, names) for host in hosts):
             hint = " (one name each: --limit a --limit b)" if "," in limit else ""
             known = ", ".join(host.name for host in hosts[:8])
             raise InventoryError(f"--limit {limit} matches no host{hint}; there are: {known}")
-    names = {host.name for host in hosts}
     return tuple(host for host in hosts if any(_matches(host, limit, names) for limit in limits))
 
 

@@ -62,6 +62,8 @@ HASH = "grub.pbkdf2.sha512.10000.C0FFEE.BEEF"
     [
         pytest.param(f"password_pbkdf2 root {HASH}", HASH, id="a hash"),
         pytest.param("\tpassword root s3cr3t", "s3cr3t", id="a plain word"),
+        pytest.param('password "the admin" "my s3cr3t"', "s3cr3t", id="quoted"),
+        pytest.param("if true; then password root pässwort; fi", "pässwort", id="not ASCII"),
     ],
 )
 def test_boot_passwords_are_masked_and_the_menu_stays_readable(

@@ -25,6 +25,7 @@ def test_a_folder_that_is_no_rehearsals_is_refused_and_stays(tmp_path: Path) -> 
 
 def test_a_rehearsals_own_files_go_and_others_beside_them_stay(tmp_path: Path) -> None:
     made = Machine(tmp_path, 2222, state.USER, tmp_path)
+    made.lock.touch()
     state.save(made)
     made.disk.write_text("")
     made.key.write_text("")
@@ -36,3 +37,11 @@ def test_a_rehearsals_own_files_go_and_others_beside_them_stay(tmp_path: Path) -
 def test_no_folder_is_no_machine(tmp_path: Path) -> None:
     machine.destroy(tmp_path / "absent")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_with_ssh_keys_of_the_same_names_is_not_touched(tmp_path: Path) -> None:
+    for name in ("id_ed25519", "id_ed25519.pub", "known_hosts"):
+        (tmp_path / name).write_text("somebody's")
+    with pytest.raises(RehearsalError, match="not a rehearsal's folder"):
+        machine.destroy(tmp_path)
+    assert sorted(contents(tmp_path)) == ["id_ed25519", "id_ed25519.pub", "known_hosts"]

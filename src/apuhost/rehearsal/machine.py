@@ -29,11 +29,10 @@ def create(directory: Path, base: BaseImage) -> Machine:
     """
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     machine = Machine(directory, _free_port(), state.USER, base.directory)
+    _refuse_unfamiliar(machine)
     with exclusive(machine.lock):
         if state.exists(directory):
             raise RehearsalError(f"{directory} has a machine: run apuhost rehearse down first")
-        if _unfamiliar(machine):
-            raise RehearsalError(f"{directory}: not a rehearsal's folder, it holds other files")
         _remove_files(machine)
         directory.chmod(0o700)
         _overlay(base.disk, machine.disk)
@@ -123,8 +122,7 @@ def destroy(directory: Path) -> None:
     if not directory.is_dir():
         return
     machine = Machine(directory, 1, state.USER, directory)
-    if not state.exists(directory) and _unfamiliar(machine):
-        raise RehearsalError(f"{directory}: not a rehearsal's folder, it holds other files")
+    _refuse_unfamiliar(machine)
     with exclusive(machine.lock):
         hypervisor.kill(machine)
         _remove_files(machine)
@@ -235,10 +233,14 @@ def _files(machine: Machine) -> list[Path]:
     ]  # fmt: skip
 
 
-def _unfamiliar(machine: Machine) -> bool:
-    """Whether the folder holds what no rehearsal wrote (it was named by mistake, perhaps)."""
-    ours = {machine.lock, *_files(machine)}
-    return any(path not in ours for path in machine.directory.iterdir())
+def _refuse_unfamiliar(machine: Machine) -> None:
+    """Somebody's folder, named by mistake (~/.ssh has files of the same names), is not touched.
+
+    Raises:
+        RehearsalError: it is not empty, and has no lock: `create` makes that first.
+    """
+    if any(machine.directory.iterdir()) and not machine.lock.exists():
+        raise RehearsalError(f"{machine.directory}: not a rehearsal's folder, it holds other files")
 
 
 def _remove_files(machine: Machine) -> None:

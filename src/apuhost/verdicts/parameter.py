@@ -12,6 +12,7 @@ from apuhost.verdicts import Found, Layer, Look
 
 NOWHERE = "no file under /etc/default sets it"
 DEPLOY = "apuhost deploy INVENTORY"
+OVERRULE = "overrule that file with one of the same name in /etc/modprobe.d"
 REBOOT = "reboot (the new line is in place), or apuhost deploy INVENTORY"
 
 
@@ -62,7 +63,8 @@ def configured(parameter: Parameter, facts: HostFacts) -> Found:
     for option in facts.modprobe.options if parameter.wanted is None else ():
         if f"{option.module}.{option.parameter}" == parameter.key:
             seen = f"{option.path} has options {option.module} {option.parameter}={option.value}"
-            return Found(False, parameter.say(option.value or ""), seen, DEPLOY)
+            fix = DEPLOY if option.path.startswith("/etc/") else OVERRULE
+            return Found(False, parameter.say(option.value or ""), seen, fix)
     return _menu(parameter, facts.grub_cfg)
 
 

@@ -68,10 +68,15 @@ def _boot_loader(_: Settings, __: Derived, facts: HostFacts) -> Iterator[str]:
     elif missing := sorted(GRUB_TOOLS - loader.tools):
         yield f"has no GRUB: {', '.join(missing)} not found"
     elif changes.GRUB_CFG not in loader.files or changes.GRUB_DEFAULTS not in loader.files:
-        missing_file = sorted({changes.GRUB_CFG, changes.GRUB_DEFAULTS} - loader.files)[0]
-        yield f"has no GRUB menu: {missing_file} is missing (update-grub writes the menu)"
+        yield f"has no GRUB menu: {_missing_menu_file(loader.files)}"
     elif "BOOT_IMAGE" not in facts.cmdline:
         yield "was not booted by GRUB (no BOOT_IMAGE on its kernel line)"
+
+
+def _missing_menu_file(files: frozenset[str]) -> str:
+    if changes.GRUB_CFG not in files:
+        return f"{changes.GRUB_CFG} is missing (update-grub writes it)"
+    return f"{changes.GRUB_DEFAULTS} is missing (reinstall GRUB's package)"
 
 
 def _kernel_flavour(_: Settings, __: Derived, facts: HostFacts) -> Iterator[str]:
@@ -139,7 +144,9 @@ def _next_line(derived: Derived, facts: HostFacts) -> cmdline.Cmdline:
 def _where(key: str, derived: Derived, facts: HostFacts) -> str:
     if key in cmdline.read(" ".join(derived.kernel_parameters)):
         return "kernel_extra_args"
-    return ", ".join(grub.sources(facts.grub.files, key)) or changes.GRUB_DEFAULTS
+    sources = grub.sources(facts.grub.files, key)
+    doubtful = grub.configured(facts.grub.files).undetermined
+    return ", ".join(sources or doubtful) or changes.GRUB_DEFAULTS
 
 
 def _line(_: Settings, derived: Derived, facts: HostFacts) -> Iterator[str]:
@@ -151,7 +158,7 @@ def _line(_: Settings, derived: Derived, facts: HostFacts) -> Iterator[str]:
     after = changes.line_after(derived, facts)
     line = cmdline.read(f"{after.linux} {after.linux_default}")
     lost = [key for key in map(key_of, derived.kernel_parameters) if key not in line]
-    if lost and not after.undetermined:
+    if lost:
         yield (
             f"the GRUB files would not give {', '.join(lost)} to the kernel: look for a `--` in "
             "them, or for a drop-in that sorts behind ours and replaces the line"
