@@ -15,6 +15,7 @@ from apuhost.errors import ApuhostError
 
 USAGE = 4
 
+NOBODY_LEFT = "No hosts remaining!"
 STARTING = "--> Starting operation:"
 NO_NEWS = (
     "No changes",
@@ -93,11 +94,14 @@ def apply(inventory: Path, hosts: Sequence[str], say: Callable[[str], None]) -> 
             errors="replace",
         ) as process,
     ):
+        nobody_left = False
         for line in progress(process.stderr or ()):
+            nobody_left = nobody_left or NOBODY_LEFT in line
             say(line)
         status = process.wait()
         results.seek(0)
-        return applied(results.read(), status)
+        # pyinfra then ends without a result, which only says that every host failed.
+        return Applied(0, tuple(hosts)) if nobody_left else applied(results.read(), status)
 
 
 def progress(lines: Iterable[str]) -> Iterator[str]:

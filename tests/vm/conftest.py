@@ -114,6 +114,11 @@ class Lab:
             time.sleep(1)
         pytest.fail(f"no new boot within {REBOOT_S} s")
 
+    def restore(self, snapshot: str) -> None:
+        """Go back to a snapshot, whatever the test before left."""
+        machine.start(self.machine)
+        machine.restore(self.machine, snapshot)
+
     def power_cut(self) -> None:
         """SIGKILL to QEMU, then boot again."""
         machine.kill(self.machine)
@@ -140,14 +145,14 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
 @pytest.fixture
 def bare(lab: Lab) -> Lab:
     """The machine as it first booted."""
-    machine.restore(lab.machine, BARE)
+    lab.restore(BARE)
     return lab
 
 
 @pytest.fixture(scope="session")
 def first_deploy(lab: Lab) -> tuple[str, "subprocess.CompletedProcess[str]"]:
     """The boot id before the first deploy, and what that deploy said; its end is a snapshot."""
-    machine.restore(lab.machine, BARE)
+    lab.restore(BARE)
     before = lab.boot_id()
     done = lab.deploy()
     machine.snapshot(lab.machine, DEPLOYED)
@@ -157,5 +162,5 @@ def first_deploy(lab: Lab) -> tuple[str, "subprocess.CompletedProcess[str]"]:
 @pytest.fixture
 def deployed(lab: Lab, first_deploy: object) -> Lab:
     """The machine after its first deploy and reboot."""
-    machine.restore(lab.machine, DEPLOYED)
+    lab.restore(DEPLOYED)
     return lab

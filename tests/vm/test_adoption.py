@@ -14,7 +14,7 @@ SNAPSHOT = "byhand"
 @pytest.fixture(scope="module")
 def booted_by_hand(lab: Lab) -> Lab:
     """GRUB_CMDLINE_LINUX_DEFAULT with our values among the operator's own, update-grub, reboot."""
-    machine.restore(lab.machine, "bare")
+    lab.restore("bare")
     lab.root(
         "sed -i 's/^GRUB_CMDLINE_LINUX_DEFAULT=.*/"
         f'GRUB_CMDLINE_LINUX_DEFAULT="quiet {BY_HAND} mitigations=auto"/\' /etc/default/grub'
@@ -28,7 +28,7 @@ def booted_by_hand(lab: Lab) -> Lab:
 @pytest.fixture
 def by_hand(booted_by_hand: Lab) -> Iterator[Lab]:
     """That machine, as it came up."""
-    machine.restore(booted_by_hand.machine, SNAPSHOT)
+    booted_by_hand.restore(SNAPSHOT)
     yield booted_by_hand
 
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from apuhost.rehearsal import machine, state
-from tests.vm.conftest import BARE, INVENTORY, Lab
+from apuhost.rehearsal import state
+from tests.vm.conftest import INVENTORY, Lab
 
 DROP_IN = "/etc/default/grub.d/zz-apuhost.cfg"
 
@@ -174,6 +174,3 @@ def test_a_host_that_does_not_come_back(bare: Lab, tmp_path: Path) -> None:
     done = bare.apuhost("deploy", "-y", inventory(tmp_path, **{state.HOST_NAME: data}))
     assert done.returncode == 1
     assert "did not come back within 60 s: look at its console" in done.stdout
-    machine.kill(bare.machine)
-    machine.start(bare.machine)
-    machine.restore(bare.machine, BARE)

@@ -23,7 +23,8 @@ def run(path: Path, limits: Sequence[str], *, yes: bool) -> int:
         return plan.exit_status(planned)
     print("\napplying", flush=True)
     applied = engines.apply(path, [each.host for each in ready], _say)
-    print(f"{applied.changed or 'no'} operations changed something\n", flush=True)
+    if not applied.failed:
+        print(f"{applied.changed or 'no'} operations changed something\n", flush=True)
     return _worst(plan.exit_status(planned), _after(path, ready, applied))
 
 
