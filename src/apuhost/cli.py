@@ -25,6 +25,8 @@ rehearse = typer.Typer(
 )
 app.add_typer(rehearse, name="rehearse")
 
+INTERRUPTED = 130
+
 Inventory = Annotated[Path, typer.Argument(metavar="INVENTORY", help="e.g. inventories/minipc.py")]
 Limit = Annotated[
     list[str] | None,
@@ -48,9 +50,15 @@ def main() -> None:
         for line in str(error).splitlines():
             print(visible(line), file=sys.stderr)
         raise SystemExit(error.exit_status) from None
-    except KeyboardInterrupt:
-        print("interrupted; run it again to go on", file=sys.stderr)
-        raise SystemExit(130) from None
+    except SystemExit as end:
+        if end.code == INTERRUPTED:  # typer has turned Ctrl-C into it
+            print("interrupted; run it again to go on", file=sys.stderr)
+        raise
+    except OSError as error:
+        if debug:
+            raise
+        print(f"{error.filename or 'output'}: {error.strerror}", file=sys.stderr)
+        raise SystemExit(2) from None
 
 
 @app.command()
@@ -151,7 +159,7 @@ def rehearse_verify() -> None:
     raise typer.Exit(command.check())
 
 
-@rehearse.command("ssh")
+@rehearse.command("ssh", context_settings={"ignore_unknown_options": True})
 def rehearse_ssh(
     words: Annotated[list[str] | None, typer.Argument(metavar="[COMMAND]")] = None,
 ) -> None:

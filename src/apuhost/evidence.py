@@ -4,10 +4,12 @@ A folder per host: `facts.json` (host, time, settings, each probe's exit status)
 file per probe. Secrets are never saved: of the inventory only apuhost's own settings are.
 """
 
+import errno
 import json
 import os
 import re
 import shutil
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatch
 from importlib.metadata import version
@@ -21,6 +23,9 @@ from apuhost.inventory import Host
 from apuhost.settings import Settings, resolve, variables
 
 INDEX = "facts.json"
+# What a damaged or hostile index makes of reading it: wrong types, Infinity, endless nesting.
+_DAMAGE = (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError)
+MOST_BYTES = 64 * 1024 * 1024
 
 # `password USER WORD` and `password_pbkdf2 USER HASH` of a grub.cfg, wherever on a line.
 _PASSWORD = re.compile(rb"(\bpassword(?:_pbkdf2)?[ \t]+)([^\n]*)")
@@ -48,9 +53,9 @@ def save(folder: Path, host: Host, facts: HostFacts) -> Path:
 
 
 def _write(target: Path, host: Host, facts: HostFacts) -> None:
-    if target.exists() and not (target / INDEX).is_file():
-        raise EvidenceError(f"{target} is there and holds no facts: choose another folder")
     new, old = (target.with_name(f".{target.name}.{word}") for word in ("new", "old"))
+    for folder in (target, new, old):
+        _refuse_foreign(folder)
     shutil.rmtree(new, ignore_errors=True)
     new.mkdir(parents=True, mode=0o700)
     for name, reading in facts.readings.items():
@@ -63,6 +68,19 @@ def _write(target: Path, host: Host, facts: HostFacts) -> None:
         target.rename(old)
     new.rename(target)
     shutil.rmtree(old, ignore_errors=True)
+
+
+def _refuse_foreign(folder: Path) -> None:
+    """A folder is replaced only if every file in it is one that `save` writes.
+
+    Raises:
+        EvidenceError: somebody else's folder, or somebody's notes beside the facts.
+    """
+    ours = {INDEX, *(f"{name}.txt" for name in PROBES)}
+    if folder.exists() and not (
+        folder.is_dir() and {path.name for path in folder.iterdir()} <= ours
+    ):
+        raise EvidenceError(f"{folder} holds other files than facts: choose another folder")
 
 
 def _write_private(path: Path, raw: bytes) -> None:
@@ -91,7 +109,11 @@ def load(folder: Path, limits: Iterable[str] = ()) -> dict[str, Saved]:
     indexes = sorted(folder.glob(f"[!.]*/{INDEX}"))
     if not indexes:
         raise EvidenceError(f"{folder}: no facts in it (apuhost facts INVENTORY -o DIR saves some)")
-    return _limited(dict(_load_host(index) for index in indexes), tuple(limits))
+    saved = [_load_host(index) for index in indexes]
+    for name, count in Counter(name for name, _ in saved).items():
+        if count > 1:
+            raise EvidenceError(f"{folder}: {count} folders hold facts of {name}: keep one of them")
+    return _limited(dict(saved), tuple(limits))
 
 
 def _limited(found: dict[str, Saved], limits: tuple[str, ...]) -> dict[str, Saved]:
@@ -122,11 +144,19 @@ def _index(host: Host, facts: HostFacts) -> dict[str, Any]:
 
 def _load_host(path: Path) -> tuple[str, Saved]:
     try:
-        index = json.loads(path.read_text("utf-8"))
+        index = json.loads(_text(path))
         host, statuses = str(index["host"]), dict(index["status"])
         settings, problems = resolve(host, index["settings"])
         facts = HostFacts(host, str(index["gathered"]), _readings(path.parent, statuses))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, ArithmeticError) as error:
+    except (
+        OSError,
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        ArithmeticError,
+        RecursionError,
+    ) as error:
         raise EvidenceError(f"{path}: not readable as facts ({error})") from error
     if settings is None:
         raise EvidenceError(f"{path}: {'; '.join(problem.sentence for problem in problems)}")
@@ -143,4 +173,6 @@ def _readings(folder: Path, statuses: Mapping[str, Any]) -> dict[str, Reading]:
 
 
 def _text(path: Path) -> str:
+    if path.is_symlink() or not path.is_file() or path.stat().st_size > MOST_BYTES:
+        raise OSError(errno.EINVAL, "not a plain file of at most 64 MiB")
     return path.read_bytes().decode("utf-8", "surrogateescape")

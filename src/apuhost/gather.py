@@ -1,19 +1,22 @@
 """The facts of every host, all at once: one script, one round trip each, over the system's ssh."""
 
+import os
 import secrets
 import signal
 import subprocess
-import tempfile
 import threading
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import UTC, datetime
+from typing import IO
 
 from apuhost.connection import Connection, as_root
 from apuhost.errors import ApuhostError
 from apuhost.host_facts import HostFacts, script, unframe
 from apuhost.inventory import Host
+
+Process = subprocess.Popen[bytes]
 
 HOST_TIMEOUT_S = 120
 TIMED_OUT = 124  # timeout(1)'s exit status
@@ -31,49 +34,63 @@ def gather(hosts: Iterable[Host]) -> dict[str, HostFacts | Unreachable]:
     asked = tuple(hosts)
     if not asked:
         return {}
+    running: set[Process] = set()
     with ThreadPoolExecutor(min(MOST_HOSTS_AT_ONCE, len(asked))) as pool:
-        return dict(zip((host.name for host in asked), pool.map(_ask, asked), strict=True))
+        try:
+            answers = list(pool.map(lambda host: _ask(host, running), asked))
+        except BaseException:
+            # Ctrl-C: what runs in sessions of its own does not get it.
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in tuple(running):
+                with suppress(OSError):
+                    os.killpg(process.pid, signal.SIGTERM)
+            raise
+    return dict(zip((host.name for host in asked), answers, strict=True))
 
 
-def _ask(host: Host) -> HostFacts | Unreachable:
+def _ask(host: Host, running: set[Process]) -> HostFacts | Unreachable:
     mark = f"==apuhost-{secrets.token_hex(8)}=="
     try:
-        text = _run(as_root(host, script(mark)))
+        text = _run(as_root(host, script(mark)), running)
         readings = unframe(mark, text)
         if not readings:
             raise Unreachable("answered, but ran no probe: is its login shell a shell?")
     except ApuhostError as error:
         return Unreachable(str(error))
+    except ValueError as error:  # a NUL byte or half a character in the inventory's ssh_ data
+        return Unreachable(f"its ssh settings cannot be used: {error}")
     except OSError as error:
         return Unreachable(f"{error.filename or 'ssh'} does not start here: {error.strerror}")
     return HostFacts(host.name, datetime.now(UTC).isoformat(timespec="seconds"), readings)
 
 
-def _run(connection: Connection) -> str:
+def _run(connection: Connection, running: set[Process]) -> str:
     """Standard output of the remote script, at most MOST_BYTES.
 
     Raises:
         Unreachable: no answer, with ssh's or sudo's own words turned into what to do.
     """
-    with (
-        tempfile.TemporaryFile() as errors,
-        subprocess.Popen(
-            connection.argv,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            # Without a terminal a jump host's ssh, too, fails instead of asking about a host key.
-            start_new_session=True,
-        ) as process,
-    ):
+    with subprocess.Popen(
+        connection.argv,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        # Without a terminal a jump host's ssh, too, fails instead of asking about a host key.
+        start_new_session=True,
+    ) as process:
+        running.add(process)
+        errors = bytearray()
+        reader = threading.Thread(target=_drain, args=(process.stderr, errors), daemon=True)
         timer = threading.Timer(HOST_TIMEOUT_S, process.kill)
+        reader.start()
         timer.start()
         try:
             out = _exchange(process, connection.stdin)
+            reader.join(HOST_TIMEOUT_S)
         finally:
             timer.cancel()
-        errors.seek(0)
-        said = errors.read(MOST_ERROR_BYTES).decode(errors="replace")
+            running.discard(process)
+        said = errors.decode(errors="replace")
     if len(out) > MOST_BYTES:
         raise Unreachable(f"sends more than {MOST_BYTES >> 20} MiB of facts: something is wrong")
     if process.returncode in (-signal.SIGKILL, TIMED_OUT):
@@ -83,7 +100,13 @@ def _run(connection: Connection) -> str:
     return out.decode("utf-8", errors="surrogateescape")
 
 
-def _exchange(process: "subprocess.Popen[bytes]", stdin: str) -> bytes:
+def _drain(pipe: IO[bytes], kept: bytearray) -> None:
+    """Read to the end and keep the first bytes: a host must not fill our memory or disk."""
+    while block := pipe.read(MOST_ERROR_BYTES):
+        kept += block[: MOST_ERROR_BYTES - len(kept)]
+
+
+def _exchange(process: Process, stdin: str) -> bytes:
     """Write standard input, read standard output to its end, or one byte past MOST_BYTES."""
     if process.stdin is None or process.stdout is None:
         raise TypeError("both ends of the process must be pipes")

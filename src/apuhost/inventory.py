@@ -95,7 +95,8 @@ def _last_error(stderr: str) -> str:
     lines = [line.strip() for line in stderr.splitlines() if line.strip()]
     said = [line for line in lines if not line.startswith("-->")]
     if not said:
-        return "pyinfra could not read it"
+        told = [line for line in lines if "error" in line.lower()]
+        return told[-1].removeprefix("--> ") if told else "pyinfra could not read it"
     return _EXCEPTION.sub("", said[-1])
 
 

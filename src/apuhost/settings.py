@@ -12,6 +12,7 @@ from difflib import get_close_matches
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic_core import ErrorDetails
 
 from apuhost import kernels, roles, sizing
 from apuhost.probes import cmdline
@@ -188,11 +189,19 @@ def _fill(
     try:
         return model.model_validate(values), ()
     except ValidationError as error:
-        keys = dict.fromkeys(str(detail["loc"][0]) for detail in error.errors())
+        # Of a union every member complains: one sentence a key.
+        wrong = {str(detail["loc"][0]): detail for detail in reversed(error.errors())}
         return None, tuple(
-            Problem(host, key, f"{key} is {_shown(values.get(key))}: {allowed[key]}")
-            for key in keys
+            Problem(host, key, f"{key} is {_shown(values.get(key))}: {allowed[key]}{_why(detail)}")
+            for key, detail in reversed(wrong.items())
         )
+
+
+def _why(detail: ErrorDetails) -> str:
+    """What our own validators say, in brackets; pydantic's words say no more than `allowed`."""
+    if detail["type"] != "value_error":
+        return ""
+    return f" ({detail['msg'].removeprefix('Value error, ')})"
 
 
 def _shown(value: object) -> str:

@@ -1,6 +1,7 @@
 """Facts on disk give the same verdicts later and elsewhere; secrets are never among them."""
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -86,7 +87,7 @@ def test_a_folder_of_somebody_else_is_refused_and_stays(tmp_path: Path) -> None:
     notes = tmp_path / "box1" / "notes.txt"
     notes.parent.mkdir()
     notes.write_text("kept")
-    with pytest.raises(EvidenceError, match="holds no facts"):
+    with pytest.raises(EvidenceError, match="holds other files than facts"):
         saved(tmp_path, host_facts())
     assert [path.name for path in tmp_path.rglob("*")] == ["box1", "notes.txt"]
     assert notes.read_text() == "kept"
@@ -194,3 +195,27 @@ def test_a_missing_reading_is_unknown_not_an_error(tmp_path: Path) -> None:
     asked, loaded = evidence.load(tmp_path)["box1"]
     found = next(each for each in verdicts(asked, loaded) if each.id == "kernel.gtt")
     assert (found.status, found.reason) == ("unknown", "cmdline was not read")
+
+
+def test_notes_beside_the_facts_are_not_lost(tmp_path: Path) -> None:
+    box = Host("box1", (), {})
+    folder = evidence.save(tmp_path, box, host_facts())
+    (folder / "mywork.txt").write_text("mine")
+    with pytest.raises(EvidenceError, match="holds other files than facts"):
+        evidence.save(tmp_path, box, host_facts())
+    assert (folder / "mywork.txt").read_text() == "mine"
+
+
+def test_two_folders_of_one_host_are_not_taken_for_one(tmp_path: Path) -> None:
+    folder = evidence.save(tmp_path, Host("box1", (), {}), host_facts())
+    shutil.copytree(folder, tmp_path / "copy")
+    with pytest.raises(EvidenceError, match="2 folders hold facts of box1"):
+        evidence.load(tmp_path)
+
+
+def test_a_link_out_of_the_folder_is_not_followed(tmp_path: Path) -> None:
+    folder = evidence.save(tmp_path, Host("box1", (), {}), host_facts())
+    (folder / "boot.txt").unlink()
+    (folder / "boot.txt").symlink_to("/dev/zero")
+    with pytest.raises(EvidenceError, match="not a plain file"):
+        evidence.load(tmp_path)

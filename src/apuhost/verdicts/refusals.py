@@ -17,6 +17,9 @@ BOOT_BYTES = 32 * MIB
 INITRAMFS_BYTES = 256 * MIB
 """update-initramfs writes the new image beside the old one; Ubuntu's are up to 200 MB."""
 
+LINE_BYTES = 1800
+"""x86 reads 2048 bytes (COMMAND_LINE_SIZE); BOOT_IMAGE, root= and the like need some of them."""
+
 GPU_MODULES = frozenset({"amdgpu", "ttm"})
 EXTLINUX = "/boot/extlinux/extlinux.conf"
 GRUB_TOOLS = frozenset({"grub-mkconfig", "grub-script-check"})
@@ -158,6 +161,9 @@ def _line(_: Settings, derived: Derived, facts: HostFacts) -> Iterator[str]:
     after = changes.line_after(derived, facts)
     line = cmdline.read(f"{after.linux} {after.linux_default}")
     lost = [key for key in map(key_of, derived.kernel_parameters) if key not in line]
+    size = len(after.linux) + len(after.linux_default)
+    if size > LINE_BYTES:
+        yield f"its kernel line would be {size} bytes long, of which the kernel reads {LINE_BYTES}"
     if lost:
         yield (
             f"the GRUB files would not give {', '.join(lost)} to the kernel: look for a `--` in "
