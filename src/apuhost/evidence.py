@@ -148,15 +148,7 @@ def _load_host(path: Path) -> tuple[str, Saved]:
         host, statuses = str(index["host"]), dict(index["status"])
         settings, problems = resolve(host, index["settings"])
         facts = HostFacts(host, str(index["gathered"]), _readings(path.parent, statuses))
-    except (
-        OSError,
-        ValueError,
-        KeyError,
-        TypeError,
-        AttributeError,
-        ArithmeticError,
-        RecursionError,
-    ) as error:
+    except (*_DAMAGE, OSError) as error:
         raise EvidenceError(f"{path}: not readable as facts ({error})") from error
     if settings is None:
         raise EvidenceError(f"{path}: {'; '.join(problem.sentence for problem in problems)}")
