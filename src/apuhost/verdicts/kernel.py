@@ -204,7 +204,7 @@ def _has_modules(facts: HostFacts) -> Found:
     return Found(
         False,
         f"{running} has no {', '.join(sorted(missing))}",
-        f"modinfo -k {running}",
+        f"/lib/modules/{running}/modules.dep",
         "install the full kernel (linux-image-amd64, linux-generic), then reboot",
     )
 
