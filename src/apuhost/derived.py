@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from apuhost import kernels, sizing
 from apuhost.host_facts import HostFacts
 from apuhost.kernels import RingTimeouts
-from apuhost.settings import GTT_KEY, IOMMU_KEYS, LOCKUP_KEY, Settings
+from apuhost.settings import Settings
+from apuhost.settings.kernel import GTT_KEY, IOMMU_KEYS, LOCKUP_KEY
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from typing import get_args
 from pydantic import BaseModel
 
 from apuhost import roles
-from apuhost.settings import HOST_DESCRIPTIONS, HostSettings
+from apuhost.settings.host import HOST_DESCRIPTIONS, HostSettings
 
 HEAD = """\
 # Settings

@@ -14,7 +14,7 @@ import apuhost
 from apuhost import roles
 from apuhost.host_facts import HostFacts
 from apuhost.roles import CHECKOUT
-from apuhost.settings import PYINFRA_KEYS
+from apuhost.settings.connection import PYINFRA_KEYS
 from apuhost.verdicts.host import verdicts
 
 NAMES = re.compile(r"[a-z_]+(?:, [a-z_]+)*(?:\s*>\s*[a-z_]+(?:, [a-z_]+)*)+")

@@ -7,6 +7,7 @@ from tests.support.hosts import settings
 
 from apuhost import settings as module
 from apuhost.settings import Problem, resolve
+from apuhost.settings.connection import PYINFRA_KEYS
 
 SIMULATED = {"memory_gib": 61, "gpu": "1002:1900"}
 
@@ -156,5 +157,5 @@ JSON = st.recursive(
 def test_no_data_makes_it_raise_and_no_unknown_key_is_passed_over(data: dict[str, object]) -> None:
     resolved, found = resolve("box1", data)
     assert (resolved is None) == bool(found)
-    unknown = {key for key in data if key not in {*module.variables(), *module.PYINFRA_KEYS}}
+    unknown = {key for key in data if key not in {*module.variables(), *PYINFRA_KEYS}}
     assert unknown <= {problem.key for problem in found}

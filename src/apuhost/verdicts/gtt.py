@@ -5,7 +5,8 @@ from apuhost.derived import Derived
 from apuhost.host_facts import HostFacts
 from apuhost.probes.gpus import Gpu
 from apuhost.probes.pairs import whole_number
-from apuhost.settings import GTT_KEY, Settings
+from apuhost.settings import Settings
+from apuhost.settings.kernel import GTT_KEY
 from apuhost.verdicts import Found, Layer, Question, Verdict, judge
 from apuhost.verdicts.parameter import DEPLOY, Parameter, live, looks, release_of
 

@@ -8,7 +8,8 @@ from apuhost.changes.kernel import DROP_IN
 from apuhost.derived import Derived, key_of
 from apuhost.host_facts import HostFacts, Unreadable
 from apuhost.probes import ParseError, cmdline, grub
-from apuhost.settings import GTT_KEY, LOCKUP_KEY, Settings
+from apuhost.settings import Settings
+from apuhost.settings.kernel import GTT_KEY, LOCKUP_KEY
 from apuhost.verdicts import Found, Layer, Look, Question, Severity, Verdict, judge
 from apuhost.verdicts.gtt import gtt
 from apuhost.verdicts.parameter import Parameter, live, looks, release_of

@@ -1,0 +1,33 @@
+"""What is said of a host itself, not of a role."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from apuhost import sizing
+from apuhost.settings.model import Model
+
+
+class Simulated(Model):
+    """Hardware that a rehearsal VM stands in for. Honoured on virtual machines only."""
+
+    memory_gib: Annotated[float, Field(gt=0, le=4096)]
+    gpu: Annotated[str, Field(pattern=r"^1002:[0-9a-f]{4}$")]
+
+    @property
+    def memory_kib(self) -> int:
+        """MemTotal in KiB."""
+        return int(self.memory_gib * sizing.KIB_PER_GIB)
+
+
+class HostSettings(Model):
+    """What is said of a host itself, not of a role."""
+
+    host_simulated: Simulated | None = None
+    host_reboot_timeout_s: Annotated[int, Field(ge=10, le=7200)] = 600
+
+
+HOST_DESCRIPTIONS = {
+    "host_reboot_timeout_s": "seconds that a reboot may take until it is called lost, 10 to 7200",
+    "host_simulated": 'None, or {"memory_gib": 61, "gpu": "1002:1900"} on a virtual machine',
+}

@@ -1,0 +1,71 @@
+"""What the kernel role may be told."""
+
+import re
+from typing import Annotated, Literal
+
+from pydantic import Field, field_validator
+
+from apuhost import kernels
+from apuhost.probes import cmdline
+from apuhost.settings.model import Model
+
+MAX_TIMEOUT_MS = 3_600_000
+IOMMU_KEYS = ("amd_iommu", "iommu", "iommu.passthrough")
+GTT_KEY = "ttm.pages_limit"
+LOCKUP_KEY = "amdgpu.lockup_timeout"
+MANAGED = frozenset({*IOMMU_KEYS, GTT_KEY, LOCKUP_KEY})
+"""Keys that kernel_* settings speak for; kernel_extra_args may not repeat them."""
+
+# A parameter travels through a double-quoted shell string and a line split at blanks.
+# It begins with a letter: the kernel hands what follows a lone "--" to init.
+_PARAMETER = re.compile(r"[A-Za-z][A-Za-z0-9_.\-]*(=[A-Za-z0-9_.,:@%+/=\-]*)?")
+
+BOOT_CRITICAL = frozenset({"root", "ro", "rw", "init", "rdinit", "initrd", "BOOT_IMAGE"})
+"""Keys that decide whether the host boots at all: nobody sets or removes them through apuhost."""
+
+
+class KernelSettings(Model):
+    """The kernel role: GRUB's kernel parameters."""
+
+    kernel_gtt_gib: Literal["auto"] | Annotated[int, Field(ge=1, le=2048)]
+    kernel_amd_iommu: Literal["off", "pt", "default"]
+    kernel_lockup_timeout_ms: int | str
+    kernel_extra_args: list[str]
+    kernel_remove_args: list[str]
+
+    @field_validator("kernel_lockup_timeout_ms")
+    @classmethod
+    def _timeouts(cls, value: int | str) -> int | str:
+        try:
+            rings = kernels.ring_timeouts(str(value), "7.0").values()
+        except kernels.LockupTimeoutError as error:
+            raise ValueError(str(error)) from error
+        # Nothing at all is for the driver "not set"; two or three leave rings to its version.
+        if not str(value) or str(value).count(",") not in (0, len(rings) - 1):
+            raise ValueError("one number, or four")
+        if not all(-1 <= ms <= MAX_TIMEOUT_MS for ms in rings):
+            raise ValueError("out of range")
+        return value
+
+    @field_validator("kernel_extra_args")
+    @classmethod
+    def _parameters(cls, values: list[str]) -> list[str]:
+        for value in values:
+            if not _PARAMETER.fullmatch(value):
+                raise ValueError(f"{value!r} is not a kernel parameter")
+            if cmdline.canonical(value.partition("=")[0]) in MANAGED | BOOT_CRITICAL:
+                raise ValueError(f"{value!r} is not for kernel_extra_args")
+        keys = [cmdline.canonical(value.partition("=")[0]) for value in values]
+        if len(keys) != len(set(keys)):
+            raise ValueError("a key stands twice: of a key, the kernel line shows the last value")
+        return values
+
+    @field_validator("kernel_remove_args")
+    @classmethod
+    def _keys(cls, values: list[str]) -> list[str]:
+        for value in values:
+            if "=" in value or not _PARAMETER.fullmatch(value):
+                raise ValueError(f"{value!r} is not the key of a kernel parameter")
+            if cmdline.canonical(value) in MANAGED | BOOT_CRITICAL:
+                raise ValueError(f"{value!r} is not for kernel_remove_args")
+        return values
