@@ -1,0 +1,352 @@
+"""Docker's containers, their images, and the volumes: what `docker inspect` tells of them.
+
+Of the environment only the variables of Ollama, llama.cpp, the GPU and the proxies leave the
+host, without logins; of the labels only Compose's.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from apuhost.probes import ParseError
+from apuhost.probes.json_values import checked, load, load_object, member, objects, texts
+from apuhost.probes.secrets import HIDDEN, hide_userinfo
+
+DOCKER_TIMEOUT_S = 10
+"""For one docker command: a daemon that hangs must not use up the host's time for all probes."""
+
+OLLAMA = "ollama"
+_COMPOSE = "com.docker.compose."
+_SERVICE = f"{_COMPOSE}service"
+_OLLAMA_IMAGE = re.compile(r"(?:^|/)ollama(?:[/:@]|$)")
+
+_CHOICE = (
+    f'{{{{.Id}}}}\t{{{{.State.Running}}}}\t{{{{.Name}}}}\t{{{{index .Config.Labels "{_SERVICE}"}}}}'
+    "\t{{.Config.Image}}"
+)
+CONTAINER = f"""
+ollama_container() {{
+  command -v docker >/dev/null || return 0
+  ids=$(timeout {DOCKER_TIMEOUT_S} docker ps -aq --no-trunc) || return
+  [ -n "$ids" ] || return 0
+  found=$(timeout {DOCKER_TIMEOUT_S} docker inspect --type container --format '{_CHOICE}' $ids)
+  [ -n "$found" ] || return 1
+  printf '%s\\n' "$found" | awk -F '\\t' '
+    $3 == "/{OLLAMA}" || $4 == "{OLLAMA}" {{ choose(0) }}
+    $5 ~ /(^|\\/){OLLAMA}([\\/:@]|$)/ {{ choose(2) }}
+    function choose(rank) {{
+      rank += $2 != "true"
+      if (best == "" || rank < least) {{ best = $1; least = rank }}
+    }}
+    END {{ if (best != "") print best }}'
+}}
+"""
+"""sh text: `ollama_container` prints the id of the container that runs Ollama, or nothing.
+
+It is the one named or, by Compose, labelled `ollama`, else one of an image named ollama; a
+running one first. The status is 0 without docker, and not 0 when docker does not answer.
+`Containers.ollama` chooses by the same rule.
+"""
+
+_KEPT = "OLLAMA|LLAMA|GGML|HSA|VK|AMD|ROCR|HIP|GPU"
+_FILTER = f"""
+/^env "[A-Za-z0-9_]*(KEY|TOKEN|SECRET|PASSWORD)=/s/=.*/={HIDDEN}"/
+/^env "({_KEPT})_[A-Za-z0-9_]*=[a-z]+:/{hide_userinfo('env "[A-Za-z0-9_]*=')}
+/^env "[A-Za-z0-9_]*_(PROXY|proxy)=/{hide_userinfo('env "[A-Za-z0-9_]*=')}
+/^env "({_KEPT})_/b
+/^env "[A-Za-z0-9_]*_(PROXY|proxy)=/b
+/^env /d
+/^label \\["com\\.docker\\.compose\\./b
+/^label \\["org\\.opencontainers\\.image\\./{{
+  {hide_userinfo('label ."[^"]*","')}
+  b
+}}
+/^label /d
+"""
+
+# `.Id` is only in the answer of docker's API, not in the type that the client would read it
+# into: so the template sees the answer itself, where what is empty may be missing: `index`.
+# `json` prints every value on one line. A trailing null closes a list without a comma.
+_LABELS = (
+    '{{range $name, $value := index .Config "Labels"}}'
+    "label [{{json $name}},{{json $value}}]\n{{end}}"
+)
+_CONTAINER = (
+    'container {"id":{{json .Id}},"name":{{json .Name}},"image_id":{{json .Image}},'
+    '"image":{{json .Config.Image}},"running":{{json .State.Running}},'
+    '"status":{{json .State.Status}},"pid":{{json .State.Pid}},'
+    '"health":{{with index .State "Health"}}{{json .Status}}{{else}}null{{end}},'
+    '"started_at":{{json .State.StartedAt}},"restart_count":{{json .RestartCount}},'
+    '"restart_policy":{{json .HostConfig.RestartPolicy.Name}},'
+    '"devices":{{json (index .HostConfig "Devices")}},'
+    '"group_add":{{json (index .HostConfig "GroupAdd")}},'
+    '"ports":{{json (index .HostConfig "PortBindings")}},'
+    '"published":{{json (index .NetworkSettings "Ports")}},'
+    '"mounts":{{json .Mounts}},"network_mode":{{json .HostConfig.NetworkMode}},'
+    '"privileged":{{json (index .HostConfig "Privileged")}},"addresses":['
+    '{{range index .NetworkSettings "Networks"}}{{json (index . "IPAddress")}},'
+    '{{json (index . "GlobalIPv6Address")}},{{end}}null]}\n'
+    '{{range index .Config "Env"}}env {{json .}}\n{{end}}' + _LABELS
+)
+_IMAGE = (
+    'image {"id":{{json .Id}},"repo_digests":{{json (index . "RepoDigests")}},'
+    '"repo_tags":{{json (index . "RepoTags")}},"architecture":{{json .Architecture}}}\n'
+    f'{{{{if index . "Config"}}}}{_LABELS}{{{{end}}}}'
+)
+
+_MOST_BYTES = 8 * 1024 * 1024
+# What is removed between two commands is left out by docker, with exit 1; 124 is a time out.
+_READ = f"""
+said=$(docker ps -aq --no-trunc 2>&1) || {{
+  printf 'refused %s\\n' "$(printf '%s\\n' "$said" | tail -n 1)"
+  exit 0
+}}
+ids=$(printf '%s\\n' "$said" | grep -xE '[0-9a-f]{{64}}')
+if [ -n "$ids" ]; then
+  containers=$(docker inspect --type container --format '{_CONTAINER}' $ids)
+  [ -n "$containers" ] || exit 0
+  printf '%s\\n' "$containers" | sed -E '{_FILTER}'
+  images=$(printf '%s\\n' "$containers" |
+    sed -nE 's/^container .*"image_id":"(sha256:[0-9a-f]+)".*/\\1/p' | sort -u)
+  images=$(docker image inspect --format '{_IMAGE}' $images)
+  [ $? -ne 124 ] || exit 0
+  printf '%s\\n' "$images" | sed -E '{_FILTER}'
+fi
+volumes=$(docker volume ls -q) || exit 0
+printf '%s\\n' "$volumes" | sed 's/^./volume &/'
+echo end
+"""
+COMMAND = f"""
+command -v docker >/dev/null || {{ echo absent; exit 0; }}
+docker() {{ timeout {DOCKER_TIMEOUT_S} docker "$@"; }}
+({_READ}) | head -c {_MOST_BYTES}
+"""
+
+
+@dataclass(frozen=True)
+class Port:
+    """A port of the container ("11434/tcp") and where the host has it; address "" means any."""
+
+    container: str
+    host_ip: str
+    host_port: int
+
+
+@dataclass(frozen=True)
+class Mount:
+    """What is mounted into a container; `name` is a volume's, `source` a path on the host."""
+
+    type: str
+    name: str
+    source: str
+    destination: str
+    writable: bool
+
+
+@dataclass(frozen=True)
+class Container:
+    """One container.
+
+    `image` is the reference it was made from, `image_id` what that was; `ports` are asked for,
+    `published` are at work; `labels` are Compose's; `pid` is 0 unless it runs; `health` is None
+    without a health check.
+    """
+
+    id: str
+    name: str
+    image_id: str
+    image: str
+    running: bool
+    status: str
+    health: str | None
+    started_at: str
+    restart_count: int
+    restart_policy: str
+    devices: tuple[str, ...]
+    group_add: tuple[str, ...]
+    ports: tuple[Port, ...]
+    published: tuple[Port, ...]
+    mounts: tuple[Mount, ...]
+    environment: Mapping[str, str]
+    labels: Mapping[str, str]
+    network_mode: str
+    privileged: bool
+    addresses: tuple[str, ...]
+    pid: int
+
+    @property
+    def project(self) -> str | None:
+        """Compose's project, or None when Compose did not make it."""
+        return self.labels.get(f"{_COMPOSE}project")
+
+    @property
+    def config_files(self) -> tuple[str, ...]:
+        """The paths of the Compose files it was made from."""
+        paths = self.labels.get(f"{_COMPOSE}project.config_files", "")
+        return tuple(path for path in paths.split(",") if path)
+
+    @property
+    def working_dir(self) -> str | None:
+        """The folder that Compose took relative paths from."""
+        return self.labels.get(f"{_COMPOSE}project.working_dir")
+
+
+@dataclass(frozen=True)
+class Image:
+    """One image of a container; `labels` are those of org.opencontainers.image only."""
+
+    id: str
+    repo_digests: tuple[str, ...]
+    repo_tags: tuple[str, ...]
+    labels: Mapping[str, str]
+    architecture: str
+
+
+@dataclass(frozen=True)
+class Containers:
+    """Every container, newest first; their images by id; the names of all volumes."""
+
+    containers: tuple[Container, ...]
+    images: Mapping[str, Image]
+    volumes: tuple[str, ...]
+
+    def named(self, name: str) -> Container | None:
+        """Return the container of that name."""
+        return next((found for found in self.containers if found.name == name), None)
+
+    def image_of(self, container: Container) -> Image | None:
+        """Return the container's image, or None if it was removed by force."""
+        return self.images.get(container.image_id)
+
+    @property
+    def ollama(self) -> Container | None:
+        """The container that CONTAINER's `ollama_container` prints."""
+        ranked = ((_rank(container), container) for container in self.containers)
+        candidates = [(rank, container) for rank, container in ranked if rank is not None]
+        return min(candidates, key=lambda found: found[0])[1] if candidates else None
+
+
+def _rank(container: Container) -> int | None:
+    if OLLAMA in (container.name, container.labels.get(_SERVICE)):
+        return 0 + (not container.running)
+    if _OLLAMA_IMAGE.search(container.image):
+        return 2 + (not container.running)
+    return None
+
+
+def parse(text: str) -> Containers:
+    """Read the lines that COMMAND prints; without docker there are no containers.
+
+    Raises:
+        ParseError: docker does not answer, or its answer was cut or is of another form.
+    """
+    lines = [line for line in text.split("\n") if line]
+    if lines == ["absent"]:
+        return Containers((), {}, ())
+    if len(lines) == 1 and lines[0].startswith("refused "):
+        raise ParseError(f"docker does not answer: {lines[0].removeprefix('refused ')}")
+    if lines[-1:] != ["end"]:
+        raise ParseError("docker's answer ends in the middle")
+    containers = tuple(_container(*block) for block in _blocks(lines, "container"))
+    images = [_image(*block) for block in _blocks(lines, "image")]
+    volumes = (line.removeprefix("volume ") for line in lines if line.startswith("volume "))
+    return Containers(containers, {image.id: image for image in images}, tuple(volumes))
+
+
+def _blocks(lines: Iterable[str], kind: str) -> Iterator[tuple[Mapping[str, Any], list[str]]]:
+    """Each object of a kind, and the lines of its environment and labels."""
+    block: tuple[Mapping[str, Any], list[str]] | None = None
+    for line in lines:
+        if line.startswith(("env ", "label ")):
+            if block:
+                block[1].append(line)
+            continue
+        if block:
+            yield block
+        block = None
+        if line.startswith(f"{kind} "):
+            block = (load_object(line.removeprefix(f"{kind} ")), [])
+
+
+def _container(members: Mapping[str, Any], lines: list[str]) -> Container:
+    return Container(
+        id=member(members, "id", ""),
+        name=member(members, "name", "").removeprefix("/"),
+        image_id=member(members, "image_id", ""),
+        image=member(members, "image", ""),
+        running=member(members, "running", False),
+        status=member(members, "status", ""),
+        health=member(members, "health", "") or None,
+        started_at=member(members, "started_at", ""),
+        restart_count=member(members, "restart_count", 0),
+        restart_policy=member(members, "restart_policy", ""),
+        devices=tuple(member(device, "PathOnHost", "") for device in objects(members, "devices")),
+        group_add=texts(members, "group_add"),
+        ports=_ports(member(members, "ports", {})),
+        published=_ports(member(members, "published", {})),
+        mounts=tuple(_mount(mount) for mount in objects(members, "mounts")),
+        environment=_environment(lines),
+        labels=_labels(lines, _COMPOSE),
+        network_mode=member(members, "network_mode", ""),
+        privileged=member(members, "privileged", False),
+        addresses=_addresses(member(members, "addresses", [])),
+        pid=member(members, "pid", 0),
+    )
+
+
+def _addresses(values: list[object]) -> tuple[str, ...]:
+    return tuple(checked(value, str) for value in values if value)
+
+
+def _image(members: Mapping[str, Any], lines: list[str]) -> Image:
+    return Image(
+        id=member(members, "id", ""),
+        repo_digests=texts(members, "repo_digests"),
+        repo_tags=texts(members, "repo_tags"),
+        labels=_labels(lines, "org.opencontainers.image."),
+        architecture=member(members, "architecture", ""),
+    )
+
+
+def _ports(published: Mapping[str, Any]) -> tuple[Port, ...]:
+    """An exposed port that is not published has no bindings: null."""
+    return tuple(
+        Port(port, member(binding, "HostIp", ""), _port(member(binding, "HostPort", "")))
+        for port in published
+        for binding in objects(published, port)
+    )
+
+
+def _port(text: str) -> int:
+    """An asked port may be empty, 0 or a range such as 8000-8010: then docker chooses; 0 here."""
+    return int(text) if re.fullmatch(r"[0-9]{1,5}", text) else 0
+
+
+def _mount(members: Mapping[str, Any]) -> Mount:
+    return Mount(
+        type=member(members, "Type", ""),
+        name=member(members, "Name", ""),
+        source=member(members, "Source", ""),
+        destination=member(members, "Destination", ""),
+        writable=member(members, "RW", False),
+    )
+
+
+def _environment(lines: Iterable[str]) -> dict[str, str]:
+    settings = (
+        checked(load(line.removeprefix("env ")), str) for line in lines if line.startswith("env ")
+    )
+    return dict(setting.split("=", 1) for setting in settings if "=" in setting)
+
+
+def _labels(lines: Iterable[str], prefix: str) -> dict[str, str]:
+    pairs = (load(line.removeprefix("label ")) for line in lines if line.startswith("label "))
+    return {name: value for name, value in map(_pair, pairs) if name.startswith(prefix)}
+
+
+def _pair(values: object) -> tuple[str, str]:
+    match values:
+        case [str(name), str(value)]:
+            return name, value
+    raise ParseError("a label of docker's is no pair of strings")
