@@ -119,7 +119,8 @@ def parse(text: str) -> Vulkaninfo:
     if not devices and shown.strip() and not _OWN_WORDS.search(shown):
         raise ParseError("no line of vulkaninfo's in it")
     # The banner may come after what was said on standard error.
-    errors = [] if any(not device.cpu for device in devices) else _troubles(shown.split("\n"))
+    gpu = any(device.name and not device.cpu for device in devices)
+    errors = [] if gpu else _troubles(shown.split("\n"))
     return Vulkaninfo(
         devices,
         "; ".join(errors) or None,
