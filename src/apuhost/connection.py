@@ -13,17 +13,6 @@ from apuhost.inventory import Host
 CONNECT_TIMEOUT_S = 10
 SCRIPT_TIMEOUT_S = 100
 
-# pyinfra's other ways to another user. apuhost must take the same way for its facts.
-OTHER_WAYS = (
-    "_sudo_user",
-    "_use_sudo_login",
-    "_su_user",
-    "_doas",
-    "_doas_user",
-    "_dzdo",
-    "_dzdo_user",
-)
-
 # A host key that is not known, or has changed, ends the connection; nothing is asked or accepted.
 SAFE = ("-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes")
 
@@ -49,12 +38,8 @@ def as_root(host: Host, script: str) -> Connection:
     """Run `script` with sh as root on the host.
 
     Raises:
-        ConnectionProblem: a connector other than ssh and @local, an ssh password, or another
-            way to root than sudo.
+        ConnectionProblem: a connector other than ssh and @local.
     """
-    other = [key for key in OTHER_WAYS if host.data.get(key)]
-    if other:
-        raise ConnectionProblem(f"{other[0]} is not used: log in as root, or set _sudo = True")
     password = host.data.get("_sudo_password") or ""
     command = _root_command(script, bool(host.data.get("_sudo")), bool(password))
     stdin = f"{password}\n" if password else ""
@@ -67,14 +52,12 @@ def ssh(host: Host, *options: str) -> tuple[str, ...]:
     """The ssh command line up to and including the destination.
 
     Raises:
-        ConnectionProblem: a connector other than ssh, or an ssh password.
+        ConnectionProblem: a connector other than ssh.
     """
     data = host.data
     name = host.name.removeprefix("@ssh/")
     if name.startswith("@"):
         raise ConnectionProblem(f"{host.name}: apuhost reaches hosts over ssh, or as @local")
-    if data.get("ssh_password"):
-        raise ConnectionProblem(f"{host.name}: ssh_password is not used: set ssh_key, or an agent")
     destination = str(data.get("ssh_hostname") or name)
     if destination.startswith("-"):
         raise ConnectionProblem(f"{host.name}: {destination!r} cannot be a host name")

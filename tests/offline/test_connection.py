@@ -65,7 +65,6 @@ def test_the_destination(found: Host, destination: str) -> None:
     ("found", "told"),
     [
         pytest.param(host("@docker/x"), "over ssh, or as @local", id="another connector"),
-        pytest.param(host(ssh_password="x"), "set ssh_key", id="an ssh password"),
         pytest.param(host(ssh_hostname="-oProxyCommand=x"), "cannot be a host name", id="option"),
     ],
 )

@@ -14,7 +14,12 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from apuhost import roles
-from apuhost.settings.connection import PYINFRA_KEYS
+from apuhost.settings.connection import (
+    CONNECTION_DESCRIPTIONS,
+    PYINFRA_KEYS,
+    ConnectionSettings,
+    judged,
+)
 from apuhost.settings.host import HOST_DESCRIPTIONS, HostSettings
 from apuhost.settings.kernel import KernelSettings
 
@@ -49,7 +54,12 @@ def resolve(host: str, data: Mapping[str, Any]) -> tuple[Settings | None, tuple[
         roles.descriptions("kernel"),
     )
     own, own_problems = _fill(host, HostSettings, _of(HostSettings, data), HOST_DESCRIPTIONS)
-    problems = (*unknown(host, data), *kernel_problems, *own_problems)
+    problems = (
+        *unknown(host, data),
+        *_connection(host, data),
+        *kernel_problems,
+        *own_problems,
+    )
     if problems or kernel is None or own is None:
         return None, problems
     return Settings(kernel, own), ()
@@ -73,6 +83,10 @@ def unknown(host: str, data: Mapping[str, Any]) -> tuple[Problem, ...]:
 def _nearest(key: str, known: tuple[str, ...]) -> str:
     close = get_close_matches(key, known, n=1, cutoff=0.6)
     return f" ({close[0]}?)" if close else ""
+
+
+def _connection(host: str, data: Mapping[str, Any]) -> tuple[Problem, ...]:
+    return _fill(host, ConnectionSettings, judged(data), CONNECTION_DESCRIPTIONS)[1]
 
 
 def _of(model: type[BaseModel], data: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,5 +1,12 @@
 """Keys of a host that are pyinfra's own: how the host is reached, and how commands run there."""
 
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from apuhost.settings.model import Model
+
 # pyinfra's own keys (ConnectorData of its ssh connector and its global arguments): an offline test
 # compares them with the installed pyinfra, which is too slow to import here.
 PYINFRA_KEYS = tuple(
@@ -14,3 +21,98 @@ PYINFRA_KEYS = tuple(
     _continue_on_error _if _parallel _run_once _serial _retries _retry_delay _retry_until
     """.split()  # noqa: SIM905  (a list of names, not of strings)
 )
+
+HOSTNAME = r"^[^\s\x00-\x1f\x7f@-][^\s\x00-\x1f\x7f@]*$"
+"""What ssh and pyinfra both take for a destination: no option, no user, no blank."""
+
+SECRETS = frozenset({"ssh_password", "ssh_key_password", "_sudo_password"})
+
+Hostname = Annotated[str, Field(pattern=HOSTNAME)]
+Text = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f]+$")]
+Port = Annotated[int, Field(ge=1, le=65535)]
+Seconds = Annotated[float, Field(ge=0)]
+Unused = Literal["", False] | None
+
+UNSET: Any = None
+
+
+class ConnectionSettings(Model):
+    """pyinfra's keys that apuhost uses, those of its ssh connector, and those that must be unset.
+
+    It only judges: who connects asks the host's data.
+    """
+
+    ssh_hostname: Hostname = UNSET
+    ssh_port: Port = UNSET
+    ssh_user: Text = UNSET
+    ssh_password: Literal[""] = UNSET
+    ssh_key: Text = UNSET
+    ssh_key_password: Literal["", "<str>"] = UNSET
+    ssh_allow_agent: bool = UNSET
+    ssh_look_for_keys: bool = UNSET
+    ssh_forward_agent: bool = UNSET
+    ssh_config_file: Text = UNSET
+    ssh_known_hosts_file: Text = UNSET
+    ssh_strict_host_key_checking: Literal["yes", "accept-new", "ask", "no", "off"] = UNSET
+    ssh_paramiko_connect_kwargs: dict[str, Any] = UNSET
+    ssh_connect_retries: Annotated[int, Field(ge=0)] = UNSET
+    ssh_connect_retry_min_delay: Seconds = UNSET
+    ssh_connect_retry_max_delay: Seconds = UNSET
+    ssh_file_transfer_protocol: Literal["sftp", "scp"] = UNSET
+    sudo: bool = Field(default=UNSET, alias="_sudo")
+    sudo_password: Literal["", "<str>"] | None = Field(default=UNSET, alias="_sudo_password")
+    sudo_user: Unused = Field(default=UNSET, alias="_sudo_user")
+    use_sudo_login: Unused = Field(default=UNSET, alias="_use_sudo_login")
+    su_user: Unused = Field(default=UNSET, alias="_su_user")
+    doas: Unused = Field(default=UNSET, alias="_doas")
+    doas_user: Unused = Field(default=UNSET, alias="_doas_user")
+    dzdo: Unused = Field(default=UNSET, alias="_dzdo")
+    dzdo_user: Unused = Field(default=UNSET, alias="_dzdo_user")
+
+
+_ROOT = "not used by apuhost: log in as root, or set _sudo = True"
+
+CONNECTION_DESCRIPTIONS: Mapping[str, str] = {
+    "ssh_hostname": "an address or a name, without user@ and port",
+    "ssh_port": "a number, 1 to 65535",
+    "ssh_user": "the name to log in with, as text",
+    "ssh_password": "not used by apuhost: set ssh_key, or have the key in an agent",
+    "ssh_key": "path of the private key, as text",
+    "ssh_key_password": "text",
+    "ssh_allow_agent": "True or False",
+    "ssh_look_for_keys": "True or False",
+    "ssh_forward_agent": "True or False",
+    "ssh_config_file": "path of a file like ~/.ssh/config, as text",
+    "ssh_known_hosts_file": "path of a file like ~/.ssh/known_hosts, as text",
+    "ssh_strict_host_key_checking": "yes, accept-new, ask, no or off, as text",
+    "ssh_paramiko_connect_kwargs": "a dict of keywords for paramiko",
+    "ssh_connect_retries": "a number, 0 or more",
+    "ssh_connect_retry_min_delay": "seconds",
+    "ssh_connect_retry_max_delay": "seconds",
+    "ssh_file_transfer_protocol": "sftp or scp",
+    "_sudo": "True (become root by sudo) or False (the login is root's)",
+    "_sudo_password": "text, or None",
+    "_sudo_user": _ROOT,
+    "_use_sudo_login": _ROOT,
+    "_su_user": _ROOT,
+    "_doas": _ROOT,
+    "_doas_user": _ROOT,
+    "_dzdo": _ROOT,
+    "_dzdo_user": _ROOT,
+}
+"""What each key that is judged may be, in words."""
+
+
+def judged(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The keys that ConnectionSettings judges; of a secret only what kind of value it is."""
+    return {
+        key: _kind(value) if key in SECRETS else value
+        for key, value in data.items()
+        if key in CONNECTION_DESCRIPTIONS
+    }
+
+
+def _kind(value: object) -> str | None:
+    if value is None or value == "":
+        return value
+    return f"<{type(value).__name__}>"
