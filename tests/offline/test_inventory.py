@@ -1,13 +1,13 @@
 """Hosts as pyinfra gives them: limits, where a key came from, problems in one line each."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from apuhost import inventory
-from apuhost.inventory import Host, InventoryError
+from apuhost.inventory import Host, InventoryError, reading, sources
+from apuhost.inventory.reading import Read
 
 HOSTS = (
     Host("box1", ("boxes", "site-a"), {"kernel_gtt_gib": 48}),
@@ -16,11 +16,10 @@ HOSTS = (
 )
 
 
-def listed(hosts: tuple[Host, ...]) -> str:
-    """What `pyinfra INVENTORY debug-inventory --json` prints."""
-    return json.dumps(
-        [{"name": host.name, "groups": [*host.groups], "data": host.data} for host in hosts]
-    )
+def listed(hosts: tuple[Host, ...], fault: str = "") -> Read:
+    """What pyinfra tells of these hosts."""
+    entries = ({"name": each.name, "groups": [*each.groups], "data": each.data} for each in hosts)
+    return Read(tuple(entries), fault)
 
 
 @pytest.fixture
@@ -28,7 +27,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An inventory file that pyinfra has read."""
     path = tmp_path / "site.py"
     path.write_text('hosts = ["box1"]\n')
-    monkeypatch.setattr(inventory, "_debug_inventory", lambda _: listed(HOSTS))
+    monkeypatch.setattr(reading, "read", lambda _: listed(HOSTS))
     return path
 
 
@@ -59,7 +58,7 @@ def test_a_hosts_name_outweighs_the_group_of_that_name(
 ) -> None:
     """The stem of the file is such a group: of site.py, pyinfra makes a group site."""
     hosts = (Host("site", ("site",), {}), Host("box1", ("site",), {}))
-    monkeypatch.setattr(inventory, "_debug_inventory", lambda _: listed(hosts))
+    monkeypatch.setattr(reading, "read", lambda _: listed(hosts))
     assert names(file, "site") == ["site"]
     assert names(file, "site", "box*") == ["site", "box1"]
 
@@ -89,29 +88,80 @@ def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
 def test_an_inventory_without_hosts_is_an_error(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(inventory, "_debug_inventory", lambda _: "[]")
+    monkeypatch.setattr(reading, "read", lambda _: Read(()))
     with pytest.raises(InventoryError, match="no host in it"):
         inventory.load(file)
 
 
+def test_wrong_keys_are_told_where_pyinfra_only_stumbles(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bad = (Host("box1", (), {"ssh_port": "22"}), Host("box2", (), {"ssh_key": [1]}))
+    monkeypatch.setattr(reading, "read", lambda _: listed(bad, "Invalid connector data"))
+    with pytest.raises(InventoryError) as raised:
+        inventory.load(file, ("box2",))
+    lines = str(raised.value).splitlines()
+    assert [line.partition(" is ")[0].split(": ")[1:] for line in lines[:2]] == [
+        ["box1", "ssh_port"],
+        ["box2", "ssh_key"],
+    ]
+    assert lines[2] == "2 problems, nothing contacted"
+
+
+def test_a_fault_of_another_kind_is_told_as_it_is(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "read", lambda _: listed(HOSTS, "site.py:3: NameError: x"))
+    with pytest.raises(InventoryError, match=r"^site.py:3: NameError: x$"):
+        inventory.load(file)
+
+
 @pytest.mark.parametrize(
-    ("stderr", "sentence"),
+    ("name", "groups", "told"),
     [
-        pytest.param(
-            '--> Loading inventory...\n    Traceback (most recent call last):\n  File "x.py"\n'
-            "NameError: name 'hots' is not defined\n\n",
-            "name 'hots' is not defined",
-            id="a traceback",
-        ),
-        pytest.param(
-            "pyinfra.api.exceptions.PyinfraError: No hosts\n", "No hosts", id="a dotted name"
-        ),
-        pytest.param("--> Loading\n\n", "pyinfra could not read it", id="no word"),
-        pytest.param("", "pyinfra could not read it", id="nothing"),
+        pytest.param("box1", ["hosts", "site"], "", id="once"),
+        pytest.param("box1", ["hosts", "boxes", "site"], "", id="in two groups"),
+        pytest.param("box1", ["hosts", "hosts", "site"], "box1 is twice in hosts", id="twice"),
+        pytest.param("@local", ["hosts", "site", "@local"] * 2, "", id="a connector, once"),
+        pytest.param("@local", ["hosts"] * 4, "@local is twice in hosts", id="a connector, twice"),
     ],
 )
-def test_the_sentence_that_matters_in_what_pyinfra_says(stderr: str, sentence: str) -> None:
-    assert inventory._last_error(stderr) == sentence
+def test_a_host_that_is_twice_in_a_list_is_an_error(
+    file: Path, monkeypatch: pytest.MonkeyPatch, name: str, groups: list[str], told: str
+) -> None:
+    entry = {"name": name, "groups": groups, "data": {}}
+    monkeypatch.setattr(reading, "read", lambda _: Read((entry,)))
+    if told:
+        with pytest.raises(InventoryError, match=told):
+            inventory.load(file)
+    else:
+        assert inventory.load(file)[0].groups == tuple(dict.fromkeys(groups))
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "told"),
+    [
+        pytest.param("@docker/x", {"docker_identifier": "x"}, "not @docker", id="docker"),
+        pytest.param("@chroot/x", {"chroot_directory": "/x"}, "not @chroot", id="chroot"),
+        pytest.param("-oProxyCommand=x", {}, "set its ssh_hostname", id="an option of ssh"),
+        pytest.param("box 1", {}, "set its ssh_hostname", id="a blank"),
+        pytest.param("box 1", {"ssh_hostname": "192.0.2.1"}, "", id="a blank, with an address"),
+        pytest.param("@ssh/box1", {"ssh_hostname": "box1"}, "", id="ssh"),
+        pytest.param("@local", {}, "", id="local"),
+    ],
+)
+def test_a_host_that_cannot_be_reached_is_one_line(
+    file: Path, name: str, data: dict[str, Any], told: str
+) -> None:
+    host = Host(name, (), data)
+    if not told:
+        assert name in inventory.settings(file, [host])
+        return
+    with pytest.raises(InventoryError) as raised:
+        inventory.settings(file, [host])
+    (line, _) = str(raised.value).splitlines()
+    assert f": {name}: " in line
+    assert told in line
 
 
 SOURCES = {
@@ -144,8 +194,7 @@ def site(tmp_path: Path) -> Path:
     ],
 )
 def test_the_file_that_a_key_came_from(site: Path, key: str, file: str) -> None:
-    host = Host("box1", ("broken", "boxes", "site-a"), {})
-    assert inventory.origin(site, host, key) == site.parent / file
+    assert sources.origin(site, ("broken", "boxes", "site-a"), key) == site.parent / file
 
 
 def told(path: Path, *data: dict[str, Any]) -> list[str]:

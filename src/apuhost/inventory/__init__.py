@@ -1,0 +1,122 @@
+"""The inventory: pyinfra's merged data of every host, --limit as pyinfra means it, key origins."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+
+from apuhost.inventory import reading, sources
+from apuhost.inventory.sources import InventoryError as InventoryError
+from apuhost.inventory.sources import origin, shown
+from apuhost.settings import Problem, Settings, resolve
+from apuhost.settings.connection import HOSTNAME
+
+_HOSTNAME = re.compile(HOSTNAME)
+
+
+@dataclass(frozen=True)
+class Host:
+    """One host as pyinfra sees it: its name, its groups, its merged data."""
+
+    name: str
+    groups: tuple[str, ...]
+    data: Mapping[str, Any]
+
+
+def load(path: Path, limits: Iterable[str] = ()) -> tuple[Host, ...]:
+    """The hosts of an inventory file, cut to `limits` (names, groups, or patterns as in pyinfra).
+
+    Raises:
+        InventoryError: no file, no host, a host twice, a file that fails, or a limit that matches
+            nothing (pyinfra itself exits 0 for these).
+    """
+    if not path.is_file():
+        raise InventoryError(f"{path}: no such inventory file (see inventories/ for examples)")
+    sources.check(path)
+    read = reading.read(path)
+    hosts = tuple(_host(path, entry) for entry in read.hosts)
+    if read.fault:
+        settings(path, hosts)  # of a wrong key pyinfra names neither the host nor the next one
+        raise InventoryError(read.fault)
+    if not hosts:
+        raise InventoryError(f'{shown(path)}: no host in it: write hosts = ["name"]')
+    return _limited(hosts, tuple(limits))
+
+
+def _host(path: Path, entry: Mapping[str, Any]) -> Host:
+    groups = tuple(dict.fromkeys(entry["groups"]))
+    # pyinfra lists a group once for each time that it names the host; with a connector, doubled.
+    usual = 2 if entry["name"].startswith("@") else 1
+    for group in groups:
+        if entry["groups"].count(group) > usual:
+            raise InventoryError(f"{shown(path)}: {entry['name']} is twice in {group}")
+    return Host(entry["name"], groups, entry["data"])
+
+
+def settings(path: Path, hosts: Iterable[Host]) -> dict[str, Settings]:
+    """The settings of every host.
+
+    Raises:
+        InventoryError: every problem of every host, a line each with file, host and key.
+    """
+    found: dict[str, Settings] = {}
+    problems: list[Problem] = []
+    for host in hosts:
+        unreachable = _unreachable(host)
+        resolved, wrong = (None, unreachable) if unreachable else resolve(host.name, host.data)
+        problems += wrong
+        if resolved is not None:
+            found[host.name] = resolved
+    if problems:
+        raise InventoryError(_report(path, tuple(hosts), problems))
+    return found
+
+
+def _unreachable(host: Host) -> tuple[Problem, ...]:
+    """Why there is no way to a host of this name."""
+    connector, _, _ = host.name.partition("/")
+    if connector.startswith("@") and connector not in ("@local", "@ssh"):
+        return (Problem(host.name, host.name, f"not {connector}: apuhost uses ssh, or @local"),)
+    if not (connector == "@local" or "ssh_hostname" in host.data or _HOSTNAME.fullmatch(host.name)):
+        return (Problem(host.name, host.name, "cannot be a host name: set its ssh_hostname"),)
+    return ()
+
+
+def _limited(hosts: tuple[Host, ...], limits: tuple[str, ...]) -> tuple[Host, ...]:
+    if not limits:
+        return hosts
+    names = {host.name for host in hosts}
+    for limit in limits:
+        if not any(_matches(host, limit, names) for host in hosts):
+            hint = " (one name each: --limit a --limit b)" if "," in limit else ""
+            known = ", ".join(host.name for host in hosts[:8])
+            raise InventoryError(f"--limit {limit} matches no host{hint}; there are: {known}")
+    return tuple(host for host in hosts if any(_matches(host, limit, names) for limit in limits))
+
+
+def _matches(host: Host, limit: str, names: set[str]) -> bool:
+    # A host's name wins over a group's: minipc.py makes a group minipc of all of its hosts.
+    if limit in names:
+        return host.name == limit
+    return limit == "all" or limit in host.groups or fnmatch(host.name, limit)
+
+
+def _report(path: Path, hosts: tuple[Host, ...], problems: list[Problem]) -> str:
+    """One line per problem; the same problem of every host is said once."""
+    by_name = {host.name: host for host in hosts}
+    grouped: dict[tuple[Path, str], list[str]] = {}
+    for problem in problems:
+        file = origin(path, by_name[problem.host].groups, problem.key)
+        grouped.setdefault((file, problem.sentence), []).append(problem.host)
+    lines = [
+        f"{shown(file)}: {_who(named, len(hosts))}: {sentence}"
+        for (file, sentence), named in grouped.items()
+    ]
+    count = f"{len(lines)} problem{'s' if len(lines) > 1 else ''}, nothing contacted"
+    return "\n".join([*lines, count])
+
+
+def _who(named: list[str], total: int) -> str:
+    return "all hosts" if total > 1 and len(named) == total else ", ".join(named)

@@ -1,0 +1,104 @@
+"""The Python files of an inventory as they are written: what is wrong there, where a key stands."""
+
+import ast
+import codecs
+from collections.abc import Iterator
+from pathlib import Path
+
+from apuhost.errors import ApuhostError
+
+
+class InventoryError(ApuhostError):
+    """The inventory is missing, empty, not readable or has settings that cannot be right."""
+
+
+def files(inventory: Path) -> tuple[Path, ...]:
+    """The inventory, and the group data beside it: pyinfra runs them all."""
+    return (inventory, *sorted((inventory.resolve().parent / "group_data").glob("*.py")))
+
+
+def check(inventory: Path) -> None:
+    """What shows without running anything; pyinfra names no file for it, or says nothing.
+
+    Raises:
+        InventoryError: a file is no Python or no plain UTF-8; two lists disagree on a host.
+    """
+    trees = [_tree(file) for file in files(inventory)]
+    for line, sentence in _disagreements(trees[0]):
+        raise InventoryError(f"{shown(inventory)}:{line}: {sentence}")
+
+
+def origin(inventory: Path, groups: tuple[str, ...], key: str) -> Path:
+    """The file that gave `key` its value: the inventory itself, else the group data."""
+    by_group = {file.stem: file for file in files(inventory)[1:]}
+    given = [by_group[group] for group in (*reversed(groups), "all") if group in by_group]
+    return next((file for file in (inventory, *given) if _names(file, key)), inventory)
+
+
+def shown(file: Path) -> str:
+    """A file's path, as short as it can be typed here."""
+    try:
+        return str(file.resolve().relative_to(Path.cwd()))
+    except ValueError:
+        return str(file)
+
+
+def _tree(file: Path) -> ast.Module:
+    try:
+        raw = file.read_bytes()
+    except OSError as error:
+        raise InventoryError(f"{shown(file)}: {error.strerror}") from error
+    if raw.startswith(codecs.BOM_UTF8):
+        raise InventoryError(
+            f"{shown(file)}:1: begins with a byte order mark (BOM): save it as UTF-8 without one"
+        )
+    try:
+        return ast.parse(raw.decode())
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise InventoryError(f"{shown(file)}:{line}: not UTF-8") from error
+    except SyntaxError as error:
+        raise InventoryError(f"{shown(file)}:{error.lineno or 1}: {error.msg}") from error
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise InventoryError(f"{shown(file)}: not Python: {error}") from error
+
+
+def _disagreements(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Hosts that two places give another value for one key: pyinfra takes the last in silence."""
+    seen: dict[tuple[str, str], tuple[str, int]] = {}
+    for name, key, value in _written(tree):
+        text, line = ast.dump(value), value.lineno
+        before, where = seen.setdefault((name, key), (text, line))
+        if before != text:
+            yield line, f"{name} is there twice, with another {key} in line {where}"
+
+
+def _written(tree: ast.Module) -> Iterator[tuple[str, str, ast.expr]]:
+    """Host, key and value of every `("host", {"key": value})` in a list of the file."""
+    lists = [
+        element
+        for statement in tree.body
+        if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value
+        for element in (statement.value, *getattr(statement.value, "elts", ()))
+        if isinstance(element, ast.List)
+    ]
+    for item in (item for each in lists for item in each.elts):
+        match item:
+            case ast.Tuple(
+                elts=[ast.Constant(value=str(name)), ast.Dict(keys=keys, values=values)]
+            ):
+                for key, value in zip(keys, values, strict=True):
+                    if isinstance(key, ast.Constant) and isinstance(key.value, str):
+                        yield name, key.value, value
+
+
+def _names(file: Path, key: str) -> bool:
+    """Whether a Python file mentions the key as a name, a string or a keyword."""
+    try:
+        tree = _tree(file)
+    except InventoryError:
+        return False
+    return any(
+        key in (getattr(node, "value", None), getattr(node, "id", None), getattr(node, "arg", None))
+        for node in ast.walk(tree)
+    )

@@ -1,0 +1,77 @@
+"""What is wrong with an inventory's files as they are written: one line with file and line."""
+
+from pathlib import Path
+
+import pytest
+
+from apuhost.inventory import InventoryError, sources
+
+GOOD = 'hosts = ["box1"]\n'
+
+
+def inventory(folder: Path, text: str, group_data: bytes = b"_sudo = True\n") -> Path:
+    """An inventory of this text, with site-wide data beside it."""
+    (folder / "group_data").mkdir()
+    (folder / "group_data" / "all.py").write_bytes(group_data)
+    path = folder / "site.py"
+    path.write_text(text)
+    return path
+
+
+def told(path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(path.parent)
+    with pytest.raises(InventoryError) as raised:
+        sources.check(path)
+    assert "\n" not in str(raised.value)
+    return str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("raw", "sentence"),
+    [
+        pytest.param(b"\xef\xbb\xbf_sudo = True\n", "1: begins with a byte order mark", id="a BOM"),
+        pytest.param(b"a = 1\nb = 'b\xe4r'\n", "2: not UTF-8", id="Latin-1"),
+        pytest.param(b"\xff\xfea\0", "1: not UTF-8", id="UTF-16"),
+        pytest.param(b"a = 1\nb = [\n", "2: '[' was never closed", id="a bracket"),
+        pytest.param(b"a = 1\n  b = 2\n", "2: unexpected indent", id="an indent"),
+    ],
+)
+def test_group_data_that_is_broken_is_the_file_that_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, raw: bytes, sentence: str
+) -> None:
+    path = inventory(tmp_path, GOOD, raw)
+    assert told(path, monkeypatch).startswith(f"group_data/all.py:{sentence}")
+
+
+def test_a_nul_byte_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "null bytes" in told(inventory(tmp_path, "a = 1\0\n"), monkeypatch)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(GOOD, id="one host"),
+        pytest.param('a = ["box1"]\nb = [("box1", {"x": 1})]\n', id="a group, and data"),
+        pytest.param('a = [("box1", {"x": 1})]\nb = [("box1", {"y": 2})]\n', id="other keys"),
+        pytest.param('a = [("box1", {"x": 1})]\nb = [("box1", {"x": 1})]\n', id="one value"),
+        pytest.param('a = [("b1", {"x": 1}), ("b2", {"x": 2})]\n', id="two hosts"),
+        pytest.param("hosts = [*range(3), (1, 2), (), ('a',)]\nx: int\n", id="no hosts of ours"),
+    ],
+)
+def test_lists_that_agree(tmp_path: Path, text: str) -> None:
+    sources.check(inventory(tmp_path, text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param('h = [("box1", {"x": 1}),\n ("box1", {"x": 2})]\n', id="one list"),
+        pytest.param('a = [("box1", {"x": 1})]\nb = [("box1", {"x": 2})]\n', id="two lists"),
+        pytest.param('a = [("box1", {"x": 1})]\nb = ([("box1", {"x": 2})], {})\n', id="with data"),
+    ],
+)
+def test_lists_that_disagree_on_a_host(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    sentence = told(inventory(tmp_path, text), monkeypatch)
+    assert sentence == "site.py:2: box1 is there twice, with another x in line 1"

@@ -1,0 +1,63 @@
+"""pyinfra itself reads inventories: right ones, and wrong ones that it only stumbles over."""
+
+from pathlib import Path
+
+import pytest
+
+from apuhost import inventory
+from apuhost.inventory import InventoryError
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "site.py"
+    path.write_text(text)
+    return path
+
+
+def told(path: Path) -> list[str]:
+    with pytest.raises(InventoryError) as raised:
+        inventory.load(path)
+    return str(raised.value).splitlines()
+
+
+def test_what_an_inventory_prints_is_passed_over(tmp_path: Path) -> None:
+    path = written(
+        tmp_path, 'print("[hello", end="")\nhosts = ["box1", ("box2", {"ssh_port": 1})]\n'
+    )
+    assert [(host.name, host.data) for host in inventory.load(path)] == [
+        ("box1", {}),
+        ("box2", {"ssh_port": 1}),
+    ]
+
+
+def test_wrong_types_of_every_host_are_told(tmp_path: Path) -> None:
+    hosts = '[("a", {"ssh_port": "22"}), ("b", {"ssh_key": Path("k")})]'
+    lines = told(written(tmp_path, f"from pathlib import Path\nhosts = {hosts}\n"))
+    assert [line.split(": ")[1:3] for line in lines[:2]] == [
+        ["a", 'ssh_port is "22"'],
+        ["b", 'ssh_key is {"PosixPath"'],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        pytest.param('hosts = ["a", "a"]\n', ": a is twice in hosts", id="twice"),
+        pytest.param('hosts = [""]\n', ": a host's name is empty", id="no name"),
+        pytest.param("import sys\nsys.exit(3)\n", ":2: SystemExit: 3", id="ends itself"),
+        pytest.param("import sys\nsys.exit(0)\n", ":2: SystemExit: 0", id="ends itself well"),
+        pytest.param("import os\nos.environ['X1Y2']\n", ":2: KeyError: 'X1Y2'", id="environment"),
+        pytest.param("return\n", ":1: SyntaxError: 'return' outside function", id="no function"),
+        pytest.param('hosts = ["@nosuch/x"]\n', ": Invalid connector: nosuch", id="connector"),
+    ],
+)
+def test_what_fails_is_one_line(tmp_path: Path, text: str, sentence: str) -> None:
+    (line,) = told(written(tmp_path, text))
+    assert line.startswith(f"{tmp_path}/site.py{sentence}")
+
+
+def test_group_data_that_fails_is_the_file_that_is_named(tmp_path: Path) -> None:
+    (tmp_path / "group_data").mkdir()
+    (tmp_path / "group_data" / "all.py").write_text("a = 1\nb = nosuch\n")
+    (line,) = told(written(tmp_path, 'hosts = ["a"]\n'))
+    assert line == f"{tmp_path}/group_data/all.py:2: NameError: name 'nosuch' is not defined"
