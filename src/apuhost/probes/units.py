@@ -1,0 +1,123 @@
+"""systemd's units of ours and docker's, our files beside them, and what is newer than dockerd."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from apuhost.probes import ParseError, files
+from apuhost.probes.files import TextFile
+from apuhost.probes.pairs import pairs, whole_number
+
+DOCKER = "docker.service"
+UNITS = (DOCKER, "apuhost-ollama.service", "apuhost-models.service", "apuhost-firewall.service")
+
+RELOADED = "/run/apuhost/docker-reloaded"
+"""Touched when dockerd has taken up its files without a restart."""
+
+_CERTIFICATES = "/usr/local/share/ca-certificates/apuhost*.crt"
+_TRUSTED = "/etc/ssl/certs/ca-certificates.crt"
+_READ_BY_DOCKER = f"/etc/docker/daemon.json /etc/systemd/system/{DOCKER}.d {_CERTIFICATES}"
+_PROPERTIES = (
+    "Id,LoadState,ActiveState,SubState,Result,UnitFileState,ExecMainStatus,NeedDaemonReload"
+)
+
+# update-ca-certificates copies each file's lines as they are into one file, and links to it. The
+# times are ctimes: a file that was moved into place keeps its mtime. The folder of drop-ins counts
+# too: it changes when one goes.
+COMMAND = f"""
+frame() {{ printf '==> %d %s\\n%s\\n' "${{#2}}" "$1" "$2"; }}
+untrusted() {{
+  for file in {_CERTIFICATES}; do
+    [ -f "$file" ] || continue
+    if ! [ -r {_TRUSTED} ] || grep -qvxF -f {_TRUSTED} "$file"; then
+      echo "$file is not in {_TRUSTED}"
+    fi
+  done
+  for link in /etc/ssl/certs/apuhost*.pem; do
+    [ -h "$link" ] && ! [ -e "$link" ] && echo "$link is trusted, its certificate is gone"
+  done
+}}
+newer() {{
+  since=$(TZ=UTC systemctl show {DOCKER} -p ExecMainStartTimestamp | cut -d= -f2)
+  [ -n "$since" ] || return
+  set --
+  [ -e {RELOADED} ] && set -- -cnewer {RELOADED}
+  find {_READ_BY_DOCKER} -newerct "$since" "$@" \\
+    '(' -type d -o -name daemon.json -o -name '*.conf' -o -name '*.crt' ')'
+}}
+frame units "$(systemctl show -p {_PROPERTIES} {" ".join(UNITS)})"
+frame untrusted "$(untrusted)"
+frame newer "$(newer)"
+""" + files.command(
+    "/etc/systemd/system/apuhost-*.service",
+    "/usr/local/lib/apuhost/*",
+    _CERTIFICATES,
+    "/etc/apt/apt.conf.d/*apuhost*",
+)
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One unit in systemd's words; `main_status` is the exit status of its last main process."""
+
+    id: str
+    load_state: str
+    active_state: str
+    sub_state: str
+    result: str
+    unit_file_state: str
+    main_status: int | None
+    need_daemon_reload: bool
+
+
+@dataclass(frozen=True)
+class Units:
+    """Units by their names; one that systemd does not know has the load state "not-found".
+
+    `untrusted` says why certificates of ours are not what the host trusts; `newer_than_docker`
+    are paths that dockerd reads at its start and that changed since.
+    """
+
+    units: Mapping[str, Unit]
+    files: tuple[TextFile, ...]
+    untrusted: tuple[str, ...]
+    newer_than_docker: tuple[str, ...]
+
+    def text(self, path: str) -> str | None:
+        """Return the text of a file of ours, or None: there is no such file."""
+        return next((file.text for file in self.files if file.path == path), None)
+
+
+def parse(text: str) -> Units:
+    """Read the frames that COMMAND prints.
+
+    Raises:
+        ParseError: the frames do not add up.
+    """
+    found = files.parse_files(text)
+    told = {file.path: file.text for file in found if not file.path.startswith("/")}
+    if not {"units", "untrusted", "newer"} <= told.keys():
+        raise ParseError("systemd's answer is not there")
+    shown = (_unit(dict(pairs(block))) for block in told["units"].split("\n\n"))
+    return Units(
+        units={unit.id: unit for unit in shown if unit.id},
+        files=tuple(file for file in found if file.path.startswith("/")),
+        untrusted=_lines(told["untrusted"]),
+        newer_than_docker=_lines(told["newer"]),
+    )
+
+
+def _lines(text: str) -> tuple[str, ...]:
+    return tuple(line for line in text.split("\n") if line)
+
+
+def _unit(values: Mapping[str, str]) -> Unit:
+    return Unit(
+        id=values.get("Id", ""),
+        load_state=values.get("LoadState", ""),
+        active_state=values.get("ActiveState", ""),
+        sub_state=values.get("SubState", ""),
+        result=values.get("Result", ""),
+        unit_file_state=values.get("UnitFileState", ""),
+        main_status=whole_number(values.get("ExecMainStatus")),
+        need_daemon_reload=values.get("NeedDaemonReload") == "yes",
+    )
