@@ -4,7 +4,10 @@ Programs that a test needs otherwise stand as scripts first in PATH; docker's ow
 against a private dockerd where there is one.
 """
 
+import hashlib
+import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -14,20 +17,33 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
 from apuhost.host_facts import PROBE_TIMEOUT_S
-from apuhost.probes import ParseError, containers, docker, ollama_api
+from apuhost.probes import (
+    ParseError,
+    compose,
+    containers,
+    docker,
+    firewall,
+    model_store,
+    ollama_api,
+    units,
+)
 from apuhost.probes.containers import CONTAINER, Port
+from apuhost.probes.firewall import Firewall, Listening
+from apuhost.probes.model_store import KEPT
 from apuhost.probes.ollama_api import ListedModel, OllamaApi
 
 pytestmark = pytest.mark.service
 
-SYSTEM = (Path("/usr/bin"), Path("/usr/sbin"))
-NOT_OF_THIS_MACHINE = {"docker", "dockerd", "podman", "systemctl", "iptables", "ip6tables", "ss"}
+# All that the commands may need beside docker; every Debian has them.
+TOOLS = ("awk", "bash", "cat", "cut", "df", "find", "grep", "head", "readlink", "sed", "sh")
+TOOLS += ("sort", "stat", "tail", "timeout", "tr", "wc")
 SECRET = "hunter2"
 
 
@@ -48,7 +64,7 @@ def run(command: str, environment: Mapping[str, str]) -> str:
 
 @dataclass(frozen=True)
 class Host:
-    """A PATH of this machine's programs, without the engine's, and with scripts of a test."""
+    """A PATH of the tools that every host has, and of scripts that stand for other programs."""
 
     folder: Path
 
@@ -68,9 +84,8 @@ class Host:
 def host(tmp_path: Path) -> Host:
     folder = tmp_path / "bin"
     folder.mkdir()
-    for program in (program for system in SYSTEM for program in system.iterdir()):
-        if program.name not in NOT_OF_THIS_MACHINE and not (folder / program.name).is_symlink():
-            (folder / program.name).symlink_to(program)
+    for tool in TOOLS:
+        (folder / tool).symlink_to(shutil.which(tool) or tool)
     return Host(folder)
 
 
@@ -165,6 +180,7 @@ ENVIRONMENT = {
     "OLLAMA_REMOTES": f"http://me:{SECRET}@host/",
     "OLLAMA_API_KEY": SECRET,
     "LLAMA_ARG_IMAGE_MIN_TOKENS": "1024",
+    "RADV_DEBUG": "nohiz",
     "HTTPS_PROXY": f"http://me:{SECRET}/@proxy:3128",
     "no_proxy": "localhost",
     "http_proxy": f"me:{SECRET}@proxy:3128",
@@ -188,6 +204,7 @@ def created(daemon: Daemon) -> Daemon:
     options += [f"--env={name}={value}" for name, value in ENVIRONMENT.items()]
     options += ["--volume=ollama:/root/.ollama", "--volume=/tmp:/ca:ro", "--device=/dev/null"]
     options += ["--publish=127.0.0.1:11434:11434", "--restart=unless-stopped", "--group-add=992"]
+    daemon.docker("import", empty[2], "unused:1")
     daemon.docker("create", "--name=ollama", "--network=none", *options, "ollama/ollama:1")
     daemon.docker("create", "--name=other", "--network=none", "ollama/ollama:1")
     return daemon
@@ -206,6 +223,7 @@ def test_docker_tells_of_its_containers_and_no_secret(created: Daemon) -> None:
         "OLLAMA_REMOTES": "http://***@host/",
         "OLLAMA_API_KEY": "***",
         "LLAMA_ARG_IMAGE_MIN_TOKENS": "1024",
+        "RADV_DEBUG": "nohiz",
         "HTTPS_PROXY": "http://***@proxy:3128",
         "no_proxy": "localhost",
         "http_proxy": "***@proxy:3128",
@@ -219,6 +237,8 @@ def test_docker_tells_of_its_containers_and_no_secret(created: Daemon) -> None:
         ("bind", "/ca", False),
     }
     assert found.volumes == ("ollama",)
+    tags = {tag for image in found.images.values() for tag in image.repo_tags}
+    assert tags == {"ollama/ollama:1", "unused:1"}
     image = found.image_of(ollama)
     assert image is not None
     assert (image.repo_tags, image.architecture) == (("ollama/ollama:1",), "amd64")
@@ -463,3 +483,270 @@ def test_chunks_are_joined(host: Host) -> None:
     chunks = b'e\r\n{"version":"0.\r\n5\r\n34.4"\r\n1\r\n}\r\n0\r\n\r\n'
     serving({**ANSWERS, b"/api/version": head + chunks}, host)
     assert ollama_api.parse(host.run(ollama_api.COMMAND)).version == "0.34.4"
+
+
+def sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+PARAMETERS = b'{"num_ctx":4096,"stop":["a b"]}'
+OTHER_PARAMETERS = b'{"temperature":0.5}\n'
+
+
+def manifest(parameters: bytes, end: bytes = b"", indent: int | None = None) -> bytes:
+    """A manifest of a 3-byte model, written as its registry likes to."""
+    blobs = {"model": b"gguf"[:3], "params": parameters}
+    layers = [
+        {
+            "mediaType": f"application/vnd.ollama.image.{kind}",
+            "digest": f"sha256:{sha256(content)}",
+            "size": len(content),
+        }
+        for kind, content in blobs.items()
+    ]
+    config = {"mediaType": "x", "digest": f"sha256:{sha256(b'{}')}", "size": 2}
+    text = json.dumps({"layers": layers, "config": config}, indent=indent)
+    return text.encode() + end
+
+
+MANIFESTS = {
+    "registry.ollama.ai/library/m/latest": manifest(PARAMETERS),
+    "registry.ollama.ai/me/m.b/1": manifest(OTHER_PARAMETERS, b"\n", indent=1),
+    "hub.lan:5000/library/m/latest": manifest(PARAMETERS, b"\r\n \n\n"),
+    "hub.lan:5000/library/broken/x": b"\x00\xff\n==> 3 x\n",
+}
+
+
+@pytest.fixture
+def mount(tmp_path: Path) -> Path:
+    """The folder that is mounted as ~/.ollama; blanks in its path must not matter."""
+    folder = tmp_path / "a volume" / "_data"
+    for path, content in MANIFESTS.items():
+        file = folder / "models" / "manifests" / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content)
+    blobs = folder / "models" / "blobs"
+    blobs.mkdir()
+    for content in (b"ggu", b"{}", PARAMETERS, OTHER_PARAMETERS):
+        (blobs / f"sha256-{sha256(content)}").write_bytes(content)
+    (blobs / f"sha256-{'0' * 64}-partial-1").write_bytes(b"")
+    (folder / "id_ed25519").write_text(SECRET)
+    return folder
+
+
+def stored(host: Host, mounts: str, *, mounted: bool = True) -> str:
+    """What the probe prints, with a container of these mounts or with a volume only."""
+    answers = {"ps -aq": "a1", "State.Running": "a1\ttrue\t/ollama\t\tollama/ollama"}
+    by_container = {**answers, ".Mounts": f"a1\n{mounts}"}
+    by_volume = {"ps -aq": "", "volume inspect": mounts}
+    docker_says(host, by_container if mounted else by_volume)
+    text = host.run(model_store.COMMAND.replace(KEPT, f"{host.folder}/kept"))
+    assert SECRET not in text
+    return text.replace(f"{host.folder}/kept", KEPT)
+
+
+def test_models_are_read_in_the_folder_that_is_mounted(host: Host, mount: Path) -> None:
+    found = model_store.parse(stored(host, f"mount\t/root/.ollama\t{mount}\nmount\t/root\t/x"))
+    assert found.directory == str(mount)
+    assert found.owner == f"{os.getuid()}:{os.getgid()}"
+    assert found.free_bytes
+    assert {model.name: (model.digest, model.whole) for model in found.models} == {
+        "m:latest": (sha256(MANIFESTS["registry.ollama.ai/library/m/latest"]), True),
+        "me/m.b:1": (sha256(MANIFESTS["registry.ollama.ai/me/m.b/1"]), True),
+        "hub.lan:5000/library/m:latest": (
+            sha256(MANIFESTS["hub.lan:5000/library/m/latest"]),
+            True,
+        ),
+    }
+    parameters = {model.name: model.parameters for model in found.models}
+    assert parameters["m:latest"] == {"num_ctx": 4096, "stop": ["a b"]}
+    assert parameters["me/m.b:1"] == {"temperature": 0.5}
+    assert found.broken == (f"{mount}/models/manifests/hub.lan:5000/library/broken/x",)
+    assert found.partial == (f"sha256-{'0' * 64}-partial-1",)
+    assert found.blobs[f"sha256-{sha256(PARAMETERS)}"] == len(PARAMETERS)
+
+
+@pytest.mark.parametrize(
+    ("setting", "mounted"),
+    [
+        pytest.param("/models/", "/models\t{}/models", id="a mount of its own"),
+        pytest.param("/data/ollama/models", "/data/ollama\t{}", id="below a mount"),
+    ],
+)
+def test_a_store_elsewhere(host: Host, mount: Path, setting: str, mounted: str) -> None:
+    place = f'env "OLLAMA_MODELS={setting}"\nmount\t{mounted.format(mount)}'
+    found = model_store.parse(stored(host, place))
+    assert (found.directory, len(found.models)) == (str(mount), 3)
+
+
+@pytest.mark.parametrize(
+    ("setting", "mounted"),
+    [
+        pytest.param("/data/blobs", "/data\t{}/models", id="under another name"),
+        pytest.param("/data/x", "/elsewhere\t{}/models", id="in no mount"),
+        pytest.param("/models", "/mod\t{}/models", id="a mount of a shorter name"),
+    ],
+)
+def test_a_store_in_no_folder_of_the_host(
+    host: Host, mount: Path, setting: str, mounted: str
+) -> None:
+    place = f'env "OLLAMA_MODELS={setting}"\nmount\t{mounted.format(mount)}'
+    found = model_store.parse(stored(host, place))
+    assert (found.directory, found.models) == (None, ())
+
+
+def test_without_a_container_the_volume_is_read(host: Host, mount: Path) -> None:
+    found = model_store.parse(stored(host, str(mount), mounted=False))
+    assert (found.directory, len(found.models)) == (str(mount), 3)
+    assert model_store.parse(stored(host, "", mounted=False)).directory is None
+
+
+def test_a_volume_that_ollama_has_not_filled_yet(host: Host, tmp_path: Path) -> None:
+    found = model_store.parse(stored(host, f"mount\t/root/.ollama\t{tmp_path}"))
+    assert (found.directory, found.models, found.blobs) == (str(tmp_path), (), {})
+    assert found.free_bytes
+
+
+def test_kept_manifests_are_read_without_any_store(host: Host) -> None:
+    kept = host.folder / "kept" / "registry.ollama.ai" / "library" / "m" / "latest"
+    kept.mkdir(parents=True)
+    (kept / "manifest").write_bytes(MANIFESTS["hub.lan:5000/library/m/latest"])
+    (kept / "ollama.image.params").write_bytes(PARAMETERS)
+    found = model_store.parse(stored(host, "", mounted=False))
+    assert [(model.name, model.digest) for model in found.kept] == [
+        ("m:latest", sha256(MANIFESTS["hub.lan:5000/library/m/latest"]))
+    ]
+
+
+def test_a_store_that_docker_does_not_tell_is_unknown(host: Host) -> None:
+    docker_says(host, {})
+    with pytest.raises(ParseError, match="docker does not answer"):
+        model_store.parse(host.run(model_store.COMMAND))
+
+
+def test_docker_tells_where_the_store_lies(created: Daemon) -> None:
+    found = model_store.parse(created.read(model_store))
+    assert found.directory == f"{created.socket.parent}/data/volumes/ollama/_data"
+    assert found.free_bytes
+
+
+PEM = "-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A folder that stands in for /, with what a host of ours has."""
+    files = {
+        "etc/docker/daemon.json": "{}",
+        "etc/systemd/system/docker.service.d/proxy.conf": "[Service]\n",
+        "etc/systemd/system/apuhost-ollama.service": "[Unit]\r\n",
+        "etc/systemd/system/other.service": SECRET,
+        "etc/apt/apt.conf.d/zz-apuhost-proxy": 'x "y";\n',
+        "etc/apuhost/ollama/compose.yaml": "services: {}",
+        "etc/apuhost/ollama/.env": SECRET,
+        "usr/local/lib/apuhost/firewall": "#!/bin/sh\n",
+        "usr/local/share/ca-certificates/apuhost-site.crt": PEM.format("AA"),
+        "etc/ssl/certs/ca-certificates.crt": PEM.format("BB") + PEM.format("AA"),
+    }
+    for path, text in files.items():
+        (tmp_path / "root" / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "root" / path).write_text(text)
+    return tmp_path / "root"
+
+
+def read_below(root: Path, host: Host, probe: ModuleType) -> str:
+    """What a probe prints with its paths led into a folder."""
+    command = probe.COMMAND
+    for top in ("etc", "usr", "run"):
+        command = re.sub(rf'(?<=[\s"])/{top}/', f"{root}/{top}/", command)
+    text = host.run(command)
+    assert SECRET not in text
+    return re.sub(rf"^(==> \d+ ){root}/", r"\1/", text, flags=re.MULTILINE)
+
+
+def started(host: Host, at: float) -> None:
+    """A systemd whose dockerd began at a time."""
+    shown = datetime.fromtimestamp(at, UTC).strftime("%a %Y-%m-%d %H:%M:%S UTC")
+    host.program(
+        "systemctl",
+        f"""case "$*" in
+*ExecMainStart*) echo 'ExecMainStartTimestamp={shown}' ;;
+*) printf 'Id=docker.service\\nNeedDaemonReload=no\\n\\nId=apuhost-ollama.service\\n' ;;
+esac""",
+    )
+
+
+def test_our_files_are_read_as_they_are(host: Host, root: Path) -> None:
+    started(host, time.time() + 5)
+    text = read_below(root, host, units)
+    found = units.parse(text)
+    assert set(found.units) == {"docker.service", "apuhost-ollama.service"}
+    assert found.text("/etc/systemd/system/apuhost-ollama.service") == "[Unit]\r\n"
+    assert {file.path for file in found.files} == {
+        "/etc/systemd/system/apuhost-ollama.service",
+        "/usr/local/lib/apuhost/firewall",
+        "/usr/local/share/ca-certificates/apuhost-site.crt",
+        "/etc/apt/apt.conf.d/zz-apuhost-proxy",
+    }
+    assert (found.untrusted, found.newer_than_docker) == ((), ())
+    project = compose.parse(read_below(root, host, compose))
+    assert project.text("/etc/apuhost/ollama/compose.yaml") == "services: {}"
+
+
+def test_what_dockerd_has_not_read_yet_is_told(host: Host, root: Path) -> None:
+    started(host, time.time() - 60)
+    found = units.parse(read_below(root, host, units))
+    assert {Path(path).name for path in found.newer_than_docker} == {
+        "daemon.json",
+        "docker.service.d",
+        "proxy.conf",
+        "apuhost-site.crt",
+    }
+    (root / "run" / "apuhost").mkdir(parents=True)
+    (root / "run" / "apuhost" / "docker-reloaded").touch()
+    assert units.parse(read_below(root, host, units)).newer_than_docker == ()
+    (root / "etc/systemd/system/docker.service.d/proxy.conf").unlink()
+    found = units.parse(read_below(root, host, units))
+    assert [Path(path).name for path in found.newer_than_docker] == ["docker.service.d"]
+
+
+def test_a_certificate_that_nobody_trusts_yet_is_told(host: Host, root: Path) -> None:
+    bundle = root / "etc/ssl/certs/ca-certificates.crt"
+    started(host, time.time())
+    bundle.write_text(PEM.format("BB"))
+    assert len(units.parse(read_below(root, host, units)).untrusted) == 1
+    bundle.unlink()
+    assert len(units.parse(read_below(root, host, units)).untrusted) == 1
+    certificate = root / "usr/local/share/ca-certificates/apuhost-site.crt"
+    certificate.unlink()
+    assert units.parse(read_below(root, host, units)).untrusted == ()
+    (root / "etc/ssl/certs/apuhost-site.pem").symlink_to(certificate)
+    assert len(units.parse(read_below(root, host, units)).untrusted) == 1
+
+
+def test_a_host_without_systemd_has_no_units(host: Host, tmp_path: Path) -> None:
+    found = units.parse(read_below(tmp_path, host, units))
+    assert (found.units, found.files, found.newer_than_docker) == ({}, (), ())
+
+
+def test_of_the_rules_only_dockers_chain_and_ours_are_read(host: Host) -> None:
+    rules = ["-P INPUT DROP", f'-A INPUT -m comment --comment "{SECRET}" -j ACCEPT']
+    rules += ["-N DOCKER-USER", "-N DOCKER-USER-2", "-N APUHOST-OLLAMA"]
+    rules += ["-A APUHOST-OLLAMA -j DROP", "-A DOCKER-USER -j APUHOST-OLLAMA"]
+    host.program("iptables", "cat <<'EOF'\n" + "\n".join(rules) + "\nEOF")
+    host.program("ip6tables", "exit 3")
+    host.program("ss", "echo 'LISTEN 0 4096 127.0.0.1:11434 0.0.0.0:*'")
+    text = host.run(firewall.COMMAND)
+    assert SECRET not in text
+    found = firewall.parse(text)
+    assert found.chains == {
+        "DOCKER-USER": ("-A DOCKER-USER -j APUHOST-OLLAMA",),
+        "APUHOST-OLLAMA": ("-A APUHOST-OLLAMA -j DROP",),
+    }
+    assert found.guards("APUHOST-OLLAMA", ["-A APUHOST-OLLAMA -j DROP"])
+    assert found.chains6 is None
+    assert found.listening == (Listening("127.0.0.1", 11434),)
+
+
+def test_a_host_without_iptables_and_ss(host: Host) -> None:
+    assert firewall.parse(host.run(firewall.COMMAND)) == Firewall(None, None, None)

@@ -1,127 +1,20 @@
-"""Docker's containers, their images, and the volumes: what `docker inspect` tells of them.
-
-Of the environment only the variables of Ollama, llama.cpp, the GPU and the proxies leave the
-host, without logins; of the labels only Compose's.
-"""
+"""Docker's containers, images and volumes: what `docker inspect` tells of them."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from apuhost.probes import ParseError
+from apuhost.probes import ParseError, container_commands
+from apuhost.probes.container_commands import COMPOSE, SERVICE
 from apuhost.probes.json_values import checked, load, load_object, member, objects, texts
-from apuhost.probes.secrets import HIDDEN, hide_userinfo
 
-DOCKER_TIMEOUT_S = 10
-"""For one docker command: a daemon that hangs must not use up the host's time for all probes."""
+DOCKER_TIMEOUT_S = container_commands.DOCKER_TIMEOUT_S
+OLLAMA = container_commands.OLLAMA
+CONTAINER = container_commands.CONTAINER
+COMMAND = container_commands.ALL
 
-OLLAMA = "ollama"
-_COMPOSE = "com.docker.compose."
-_SERVICE = f"{_COMPOSE}service"
 _OLLAMA_IMAGE = re.compile(r"(?:^|/)ollama(?:[/:@]|$)")
-
-_CHOICE = (
-    f'{{{{.Id}}}}\t{{{{.State.Running}}}}\t{{{{.Name}}}}\t{{{{index .Config.Labels "{_SERVICE}"}}}}'
-    "\t{{.Config.Image}}"
-)
-CONTAINER = f"""
-ollama_container() {{
-  command -v docker >/dev/null || return 0
-  ids=$(timeout {DOCKER_TIMEOUT_S} docker ps -aq --no-trunc) || return
-  [ -n "$ids" ] || return 0
-  found=$(timeout {DOCKER_TIMEOUT_S} docker inspect --type container --format '{_CHOICE}' $ids)
-  [ -n "$found" ] || return 1
-  printf '%s\\n' "$found" | awk -F '\\t' '
-    $3 == "/{OLLAMA}" || $4 == "{OLLAMA}" {{ choose(0) }}
-    $5 ~ /(^|\\/){OLLAMA}([\\/:@]|$)/ {{ choose(2) }}
-    function choose(rank) {{
-      rank += $2 != "true"
-      if (best == "" || rank < least) {{ best = $1; least = rank }}
-    }}
-    END {{ if (best != "") print best }}'
-}}
-"""
-"""sh text: `ollama_container` prints the id of the container that runs Ollama, or nothing.
-
-It is the one named or, by Compose, labelled `ollama`, else one of an image named ollama; a
-running one first. The status is 0 without docker, and not 0 when docker does not answer.
-`Containers.ollama` chooses by the same rule.
-"""
-
-_KEPT = "OLLAMA|LLAMA|GGML|HSA|VK|AMD|ROCR|HIP|GPU"
-_FILTER = f"""
-/^env "[A-Za-z0-9_]*(KEY|TOKEN|SECRET|PASSWORD)=/s/=.*/={HIDDEN}"/
-/^env "({_KEPT})_[A-Za-z0-9_]*=[a-z]+:/{hide_userinfo('env "[A-Za-z0-9_]*=')}
-/^env "[A-Za-z0-9_]*_(PROXY|proxy)=/{hide_userinfo('env "[A-Za-z0-9_]*=')}
-/^env "({_KEPT})_/b
-/^env "[A-Za-z0-9_]*_(PROXY|proxy)=/b
-/^env /d
-/^label \\["com\\.docker\\.compose\\./b
-/^label \\["org\\.opencontainers\\.image\\./{{
-  {hide_userinfo('label ."[^"]*","')}
-  b
-}}
-/^label /d
-"""
-
-# `.Id` is only in the answer of docker's API, not in the type that the client would read it
-# into: so the template sees the answer itself, where what is empty may be missing: `index`.
-# `json` prints every value on one line. A trailing null closes a list without a comma.
-_LABELS = (
-    '{{range $name, $value := index .Config "Labels"}}'
-    "label [{{json $name}},{{json $value}}]\n{{end}}"
-)
-_CONTAINER = (
-    'container {"id":{{json .Id}},"name":{{json .Name}},"image_id":{{json .Image}},'
-    '"image":{{json .Config.Image}},"running":{{json .State.Running}},'
-    '"status":{{json .State.Status}},"pid":{{json .State.Pid}},'
-    '"health":{{with index .State "Health"}}{{json .Status}}{{else}}null{{end}},'
-    '"started_at":{{json .State.StartedAt}},"restart_count":{{json .RestartCount}},'
-    '"restart_policy":{{json .HostConfig.RestartPolicy.Name}},'
-    '"devices":{{json (index .HostConfig "Devices")}},'
-    '"group_add":{{json (index .HostConfig "GroupAdd")}},'
-    '"ports":{{json (index .HostConfig "PortBindings")}},'
-    '"published":{{json (index .NetworkSettings "Ports")}},'
-    '"mounts":{{json .Mounts}},"network_mode":{{json .HostConfig.NetworkMode}},'
-    '"privileged":{{json (index .HostConfig "Privileged")}},"addresses":['
-    '{{range index .NetworkSettings "Networks"}}{{json (index . "IPAddress")}},'
-    '{{json (index . "GlobalIPv6Address")}},{{end}}null]}\n'
-    '{{range index .Config "Env"}}env {{json .}}\n{{end}}' + _LABELS
-)
-_IMAGE = (
-    'image {"id":{{json .Id}},"repo_digests":{{json (index . "RepoDigests")}},'
-    '"repo_tags":{{json (index . "RepoTags")}},"architecture":{{json .Architecture}}}\n'
-    f'{{{{if index . "Config"}}}}{_LABELS}{{{{end}}}}'
-)
-
-_MOST_BYTES = 8 * 1024 * 1024
-# What is removed between two commands is left out by docker, with exit 1; 124 is a time out.
-_READ = f"""
-said=$(docker ps -aq --no-trunc 2>&1) || {{
-  printf 'refused %s\\n' "$(printf '%s\\n' "$said" | tail -n 1)"
-  exit 0
-}}
-ids=$(printf '%s\\n' "$said" | grep -xE '[0-9a-f]{{64}}')
-if [ -n "$ids" ]; then
-  containers=$(docker inspect --type container --format '{_CONTAINER}' $ids)
-  [ -n "$containers" ] || exit 0
-  printf '%s\\n' "$containers" | sed -E '{_FILTER}'
-  images=$(printf '%s\\n' "$containers" |
-    sed -nE 's/^container .*"image_id":"(sha256:[0-9a-f]+)".*/\\1/p' | sort -u)
-  images=$(docker image inspect --format '{_IMAGE}' $images)
-  [ $? -ne 124 ] || exit 0
-  printf '%s\\n' "$images" | sed -E '{_FILTER}'
-fi
-volumes=$(docker volume ls -q) || exit 0
-printf '%s\\n' "$volumes" | sed 's/^./volume &/'
-echo end
-"""
-COMMAND = f"""
-command -v docker >/dev/null || {{ echo absent; exit 0; }}
-docker() {{ timeout {DOCKER_TIMEOUT_S} docker "$@"; }}
-({_READ}) | head -c {_MOST_BYTES}
-"""
 
 
 @dataclass(frozen=True)
@@ -178,23 +71,23 @@ class Container:
     @property
     def project(self) -> str | None:
         """Compose's project, or None when Compose did not make it."""
-        return self.labels.get(f"{_COMPOSE}project")
+        return self.labels.get(f"{COMPOSE}project")
 
     @property
     def config_files(self) -> tuple[str, ...]:
         """The paths of the Compose files it was made from."""
-        paths = self.labels.get(f"{_COMPOSE}project.config_files", "")
+        paths = self.labels.get(f"{COMPOSE}project.config_files", "")
         return tuple(path for path in paths.split(",") if path)
 
     @property
     def working_dir(self) -> str | None:
         """The folder that Compose took relative paths from."""
-        return self.labels.get(f"{_COMPOSE}project.working_dir")
+        return self.labels.get(f"{COMPOSE}project.working_dir")
 
 
 @dataclass(frozen=True)
 class Image:
-    """One image of a container; `labels` are those of org.opencontainers.image only."""
+    """One image; `labels` are those of org.opencontainers.image only."""
 
     id: str
     repo_digests: tuple[str, ...]
@@ -205,7 +98,7 @@ class Image:
 
 @dataclass(frozen=True)
 class Containers:
-    """Every container, newest first; their images by id; the names of all volumes."""
+    """Every container, newest first; every image by its id; the names of all volumes."""
 
     containers: tuple[Container, ...]
     images: Mapping[str, Image]
@@ -228,7 +121,7 @@ class Containers:
 
 
 def _rank(container: Container) -> int | None:
-    if OLLAMA in (container.name, container.labels.get(_SERVICE)):
+    if OLLAMA in (container.name, container.labels.get(SERVICE)):
         return 0 + (not container.running)
     if _OLLAMA_IMAGE.search(container.image):
         return 2 + (not container.running)
@@ -287,7 +180,7 @@ def _container(members: Mapping[str, Any], lines: list[str]) -> Container:
         published=_ports(member(members, "published", {})),
         mounts=tuple(_mount(mount) for mount in objects(members, "mounts")),
         environment=_environment(lines),
-        labels=_labels(lines, _COMPOSE),
+        labels=_labels(lines, COMPOSE),
         network_mode=member(members, "network_mode", ""),
         privileged=member(members, "privileged", False),
         addresses=_addresses(member(members, "addresses", [])),
