@@ -117,10 +117,19 @@ def test_words_reach_the_guest_as_they_are(machine: Machine) -> None:
 def test_debian_is_verified_by_its_own_keyring() -> None:
     command = image.tree_command(Path("/t"), "http://mirror.example/debian")
     assert "trusted" not in " ".join(command)
-    assert command[-1] == (
+    main, backports = command[-2:]
+    assert main == (
         f"deb [signed-by={image.KEYRING}] http://mirror.example/debian trixie"
         " main non-free-firmware"
     )
+    assert f"signed-by={image.KEYRING} " in backports
+
+
+def test_what_a_deploy_installs_is_downloaded_and_never_installed() -> None:
+    command = image.tree_command(Path("/t"), "http://mirror.example/debian")
+    (installed,) = (word for word in command if word.startswith("--include="))
+    assert not set(image.DOWNLOADED) & set(installed.removeprefix("--include=").split(","))
+    assert any(word.endswith(" ".join(image.DOWNLOADED)) for word in command)
 
 
 def test_partitions_and_file_systems_have_the_same_places() -> None:

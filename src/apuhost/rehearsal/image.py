@@ -29,6 +29,11 @@ PACKAGES = (
     "kmod", "linux-image-amd64", "netbase", "openssh-server", "pciutils", "python3", "sudo",
     "systemd-sysv", "udev", "zstd",
 )  # fmt: skip
+# What a deploy installs, and only that: downloaded, never installed here.
+DOWNLOADED = (
+    "docker-cli", "docker-compose", "docker.io", "firmware-amd-graphics", "iptables",
+    "mesa-vulkan-drivers", "vulkan-tools",
+)  # fmt: skip
 _LEFT_OUT = ("/usr/share/doc/*", "/usr/share/locale/*", "/usr/share/man/*")
 
 _MIB = 1024**2
@@ -145,10 +150,24 @@ def tree_command(tree: Path, mirror: str) -> list[str]:
         *as_root(), "mmdebstrap", "--mode=root", "--format=directory", "--variant=minbase",
         "--architectures=amd64", f"--include={','.join(PACKAGES)}",
         "--dpkgopt=force-unsafe-io", *(f"--dpkgopt=path-exclude={path}" for path in _LEFT_OUT),
+        "--aptopt=Acquire::Languages \"none\"", "--skip=cleanup/apt",
         f"--essential-hook=sh '{RECIPE}/before-packages.sh' \"$1\"",
+        f"--customize-hook=sh '{RECIPE}/apt.sh' \"$1\" {' '.join(DOWNLOADED)}",
         f"--customize-hook=sh '{RECIPE}/after-packages.sh' \"$1\"",
-        SUITE, str(tree), f"deb [signed-by={KEYRING}] {mirror} {SUITE} main non-free-firmware",
+        SUITE, str(tree), *sources(mirror),
     ]  # fmt: skip
+
+
+def sources(mirror: str) -> list[str]:
+    """The build's apt sources; the recipe leaves the guest less of them.
+
+    Backports expire after a week. A mirror that stands still shall not end rehearsals, and what it
+    gives is signed all the same.
+    """
+    return [
+        f"deb [signed-by={KEYRING}] {mirror} {SUITE} main non-free-firmware",
+        f"deb [signed-by={KEYRING} check-valid-until=no] {mirror} {SUITE}-backports main",
+    ]
 
 
 def disk_commands(raw: Path, tree: Path) -> list[list[str]]:

@@ -4,7 +4,9 @@ set -eu
 tree=$1 user=operator recipe=$(dirname "$0")
 
 echo rehearsal > "$tree/etc/hostname"
-printf '127.0.0.1 localhost rehearsal\n::1 localhost\n' > "$tree/etc/hosts"
+# 10.0.2.2 leads to this machine's 127.0.0.1 (QEMU's user network), where the registries listen.
+printf '%s\n' '127.0.0.1 localhost rehearsal' '::1 localhost' '10.0.2.2 registry.rehearsal' \
+    > "$tree/etc/hosts"
 mkdir -p "$tree/boot/efi"
 
 # Network: one DHCP card. No wait-online: nothing here needs it, and it costs seconds of every boot.
@@ -25,9 +27,11 @@ echo nameserver 10.0.2.3 > "$tree/etc/resolv.conf" # QEMU's own resolver
 sed -i -e 's/^GRUB_TIMEOUT=.*/GRUB_TIMEOUT=0/' \
     -e 's/^GRUB_CMDLINE_LINUX=.*/GRUB_CMDLINE_LINUX="console=ttyS0 net.ifnames=0"/' "$tree/etc/default/grub"
 
-# A VM has no GPU whose presence would load the driver; its parameters shall be readable all the same.
-cp "$recipe/amdgpu-parameters.service" "$tree/etc/systemd/system/"
-chroot "$tree" systemctl --quiet enable amdgpu-parameters.service systemd-networkd.service
+# A VM has no GPU whose presence would load a driver: its render node is vgem's, its Vulkan device
+# the shim's; amdgpu's parameters shall be readable all the same.
+cp "$recipe/gpu-stand-in.service" "$tree/etc/systemd/system/"
+install -m 0755 "$recipe/vulkaninfo" "$tree/usr/local/bin/"
+chroot "$tree" systemctl --quiet enable gpu-stand-in.service systemd-networkd.service
 
 # The group `operator` is Debian's own (base-passwd).
 chroot "$tree" useradd --create-home --shell /bin/bash --gid operator "$user"

@@ -8,7 +8,11 @@ if [ "$0" != /run/first-boot ]; then # not from the disk, which is to be left cl
     exec sh /run/first-boot
 fi
 trap 'sync; echo o > /proc/sysrq-trigger; sleep 60' EXIT
-mount /dev/disk/by-label/ESP /boot/efi
+# The initramfs has no udev. update-grub names the root file system by UUID only where udev does.
+mount -t devtmpfs devtmpfs /dev
+/usr/lib/systemd/systemd-udevd --daemon
+udevadm trigger --settle --subsystem-match=block
+mount LABEL=ESP /boot/efi
 grub-install --target=x86_64-efi --efi-directory=/boot/efi --removable --no-nvram
 update-grub
 grub-script-check /boot/grub/grub.cfg
