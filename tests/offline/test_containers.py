@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from apuhost.probes import ParseError, containers
 from apuhost.probes.containers import Container, Containers, Image, Mount, Port
-from apuhost.probes.secrets import hidden_userinfo
 
 IMAGE_ID = f"sha256:{'1' * 64}"
 VERSION = "org.opencontainers.image.version"
@@ -251,21 +250,6 @@ BY_SERVICE = 'label ["com.docker.compose.service","ollama"]\n'
 def test_the_container_that_runs_ollama(blocks: tuple[str, ...], name: str | None) -> None:
     found = read(*blocks).ollama
     assert (found and found.name) == name
-
-
-@pytest.mark.parametrize(
-    ("url", "hidden"),
-    [
-        ("http://proxy:3128", "http://proxy:3128"),
-        ("http://user:pass@proxy:3128", "http://***@proxy:3128"),
-        ("http://user:p@ss:/@proxy:3128/", "http://***@proxy:3128/"),
-        ("user:pass@proxy:3128", "***@proxy:3128"),
-        ("http://xxxxx:xxxxx@proxy", "http://***@proxy"),
-        ("", ""),
-    ],
-)
-def test_a_login_in_a_url_is_hidden_whole(url: str, hidden: str) -> None:
-    assert hidden_userinfo(url) == hidden
 
 
 @given(st.lists(st.sampled_from(ANSWER.splitlines(keepends=True)) | st.text(max_size=20)))

@@ -42,8 +42,10 @@ from apuhost.probes.ollama_api import ListedModel, OllamaApi
 pytestmark = pytest.mark.service
 
 # All that the commands may need beside docker; every Debian has them.
-TOOLS = ("awk", "bash", "cat", "cut", "df", "find", "grep", "head", "readlink", "sed", "sh")
-TOOLS += ("sort", "stat", "tail", "timeout", "tr", "wc")
+TOOLS = (
+    *("awk", "bash", "cat", "cut", "df", "find", "grep", "head", "readlink", "sed", "sh"),
+    *("sort", "stat", "tail", "timeout", "tr", "wc"),
+)
 SECRET = "hunter2"
 
 
@@ -125,12 +127,8 @@ def _started(folder: Path) -> Iterator[Daemon]:
     arguments = ["--data-root", f"{folder}/data", "--exec-root", f"{folder}/run"]
     arguments += ["-H", f"unix://{folder}/sock", "--pidfile", f"{folder}/pid"]
     arguments += ["--storage-driver", "vfs", "--iptables=false", "--bridge=none"]
-    arguments += [
-        "--registry-mirror",
-        "http://mirror.lan:5000",
-        "--insecure-registry",
-        "r.lan:5000",
-    ]
+    arguments += ["--registry-mirror=http://mirror.lan:5000", "--insecure-registry=r.lan:5000"]
+    arguments += ["--label", f'a="\\]{SECRET}', "--label", "b=c"]
     with (
         (folder / "log").open("wb") as log,
         subprocess.Popen(

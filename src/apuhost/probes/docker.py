@@ -17,9 +17,10 @@ from apuhost.probes.secrets import HIDDEN
 
 # The daemon masks the logins of its proxies, as xxxxx:xxxxx; one form for all is easier to read.
 # Its labels are the operator's own words and stay on the host.
+_TEXT = r'([^"\\]|\\.)*'
 _HIDE = (
-    rf's~("Https?Proxy":")([A-Za-z][A-Za-z0-9+.-]*://)?([^"\\]|\\.)*@~\1\2{HIDDEN}@~g'
-    r';s~"Labels":\[[^]]*\]~"Labels":null~g'
+    rf's~("Https?Proxy":")([A-Za-z][A-Za-z0-9+.-]*://)?{_TEXT}@~\1\2{HIDDEN}@~g'
+    rf';s~"Labels":\[("{_TEXT}",?)*\]~"Labels":null~g'
 )
 _MOST_BYTES = 1024 * 1024
 _READ = f"""
