@@ -16,7 +16,9 @@ _PREFIX = re.compile(
     r"(?:[^\n]{0,40}?[0-9]:[0-9]{2}:[0-9]{2}\S* (?:\S+ ){1,2}(?P<process>[^\s\[\]:]+\[[0-9]+\]): ?"
     r"|(?:\x20*[\w.-]+ *\| )?(?:[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+(?:Z|[+-][0-9:]{5,6}) )?)"
 )
-_BEGINNING = re.compile(r"\s*(?:time=|\[GIN\]|[0-9]{4}/[0-9]{2}/|[a-z][\w ]*: |slot |srv )")
+_BEGINNING = re.compile(
+    r"\s*(?:time=|\[GIN\]|[0-9]{4}/[0-9]{2}/|[a-z][\w ]*: |- \w+ *: |slot |srv )"
+)
 _OWN_KEY = re.compile(r"\s*((?:level|msg)=)")
 _ATTRIBUTE = re.compile(r'(?:\S*\s)?\s*(?:"[^"=]+"|[A-Za-z_][\w.]*)=(?:\S|$)|=\S')
 _TERMINAL = 80  # columns: a mail program breaks earlier, a terminal not before
@@ -38,6 +40,7 @@ class _Held:
 
     line: LogLine
     last: str
+    prefixed: bool
     pieces: int = 1
     width: int = 0
 
@@ -54,7 +57,8 @@ def log_lines(lines: Iterable[str]) -> Iterator[LogLine]:
             continue
         if held:
             yield held.line
-        held = _Held(LogLine(prefix["process"] if prefix else None, physical[end:]), physical)
+        process = prefix["process"] if prefix else None
+        held = _Held(LogLine(process, physical[end:]), physical, prefixed=end > 0)
     if held:
         yield held.line
 
@@ -68,8 +72,9 @@ def _goes_on(held: _Held, piece: str) -> bool:
         return False
     if quote_is_open(held.line.text) or _ATTRIBUTE.match(piece):
         return True
-    # Behind a prefix on every line, one without it is a rest if its forerunner filled the width.
-    return held.line.process is not None and held.pieces > 1 and len(held.last) == held.width
+    if held.pieces > 1 and len(held.last) == held.width:
+        return True  # its forerunner filled the width, as the one before did
+    return held.prefixed and len(held.last) >= _TERMINAL and re.fullmatch(r"\S+", piece) is not None
 
 
 def _joined(held: _Held, piece: str) -> _Held:
@@ -77,9 +82,10 @@ def _joined(held: _Held, piece: str) -> _Held:
     full = len(held.last) >= _TERMINAL and " " in held.last.strip()
     broken_word = (full or len(held.last) == held.width) and not piece.startswith("-")
     blank = "" if broken_word or piece.startswith((" ", "=")) else " "
-    return _Held(
-        replace(held.line, text=f"{held.line.text}{blank}{piece}"),
-        piece,
-        held.pieces + 1,
-        len(held.last) if broken_word else held.width,
+    return replace(
+        held,
+        line=replace(held.line, text=f"{held.line.text}{blank}{piece}"),
+        last=piece,
+        pieces=held.pieces + 1,
+        width=len(held.last) if broken_word else held.width,
     )

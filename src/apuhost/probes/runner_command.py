@@ -8,7 +8,7 @@ that is not known is kept, never an error.
 import re
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from apuhost.probes.pairs import whole_number
 
@@ -121,7 +121,7 @@ def runner_of(argv: Sequence[str]) -> Runner | None:
         model=values["model"],
         ctx_total=total,
         parallel=parallel,
-        ctx_per_slot=total // parallel if total and parallel else None,
+        ctx_per_slot=_per_slot(total, parallel),
         batch=whole_number(values.get("batch")),
         ubatch=whole_number(values.get("ubatch")),
         gpu_layers=_gpu_layers(values.get("gpu_layers")),
@@ -135,6 +135,27 @@ def runner_of(argv: Sequence[str]) -> Runner | None:
         embedding=options.embedding,
         other=options.other,
         extra=options.extra,
+    )
+
+
+def loaded_with(runner: Runner, request: str) -> Runner:
+    """Return a runner of the second generation with the options of its load request.
+
+    The request is printed as Go prints a structure: `{Parallel:1 KvSize:4096 KvCacheType: ...}`.
+    """
+    values = dict(re.findall(r"(\w+):([^\s\[\]{}]*)", request))
+    total, parallel = whole_number(values.get("KvSize")), whole_number(values.get("Parallel"))
+    return replace(
+        runner,
+        ctx_total=total,
+        parallel=parallel,
+        ctx_per_slot=_per_slot(total, parallel),
+        batch=whole_number(values.get("BatchSize")),
+        gpu_layers=0 if "GPULayers:[]" in request else whole_number(values.get("GPULayers")),
+        flash_attention=_FLASH_ATTENTION.get(values.get("FlashAttention", "").lower()),
+        cache_type_k=values.get("KvCacheType") or None,
+        cache_type_v=values.get("KvCacheType") or None,
+        threads=whole_number(values.get("NumThreads")),
     )
 
 
@@ -182,6 +203,10 @@ def _options(arguments: Sequence[str]) -> _Options:
 def _value(queue: deque[str]) -> str | None:
     """The next word, unless it is an option; a negative number is none."""
     return None if not queue or _OPTION.match(queue[0]) else queue.popleft()
+
+
+def _per_slot(total: int | None, parallel: int | None) -> int | None:
+    return total // parallel if total and parallel else None
 
 
 def _gpu_layers(value: str | None) -> int | str | None:
