@@ -47,7 +47,7 @@ def _content(fields: Mapping[bytes, bytes], content: bytes) -> bytes:
 
 def _joined(content: bytes) -> bytes:
     """Return the chunks without their sizes; the last chunk has none."""
-    chunks = []
+    chunks: list[bytes] = []
     position = 0
     while size := _CHUNK.match(content, position):
         start, length = size.end(), int(size[1], 16)

@@ -13,10 +13,10 @@ from apuhost.probes import ParseError, files, model_manifest
 from apuhost.probes.containers import CONTAINER, DOCKER_TIMEOUT_S, OLLAMA
 from apuhost.probes.files import TextFile
 from apuhost.probes.model_manifest import PARAMS, Layer, Manifest, Offer, parse_offer, sha256
-from apuhost.probes.model_names import full_name, name_at, short_name
+from apuhost.probes.model_names import name_at, short_name
 from apuhost.probes.pairs import whole_number
 
-__all__ = ["Layer", "Offer", "full_name", "parse_offer", "short_name"]
+__all__ = ["Layer", "Offer", "parse_offer"]
 
 KEPT = "/var/lib/apuhost/models"
 """Where manifests stay as their registries gave them: setting parameters changes Ollama's own."""
