@@ -94,8 +94,9 @@ _LOAD = re.compile(r'msg=load\s+request="\{Operation:(?:alloc|commit) ')  # a fi
 _OFFLOADED = _phrase("offloaded ([0-9]{1,6})/([0-9]{1,6}) layers to GPU")
 _CACHE = _phrase("prompt cache is enabled, size limit: ([0-9]{1,9}) MiB")
 ANY = re.compile(
-    "config|blobs|Listening|discover|looking|dropping|inference|vram|starting|msg=load|offloaded"
-    "|prompt|VRAM|device|free|ggml_vulkan|version is|ErrorOut|ErrorDevice|ailed to"
+    r"server\s*config|blobs:|Listening|GPU|inference|vram|starting|msg=load\b|offloaded|cache\s*is"
+    r"|VRAM|using\s*device|free\)|free$|ggml_vulkan: |version\s*is|ErrorOut|ErrorDevice|ailed\s*to"
+    r"|discovery:"
 )
 """A word of every line that tells something: what tells nothing is most of a log."""
 

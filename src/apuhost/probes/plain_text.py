@@ -12,4 +12,4 @@ _UNSEEN = re.compile(
 
 def plain(text: str) -> str:
     """Return the text without escape sequences and control characters but tab and line feed."""
-    return _UNSEEN.sub("", text)
+    return text if text.isprintable() else _UNSEEN.sub("", text)
