@@ -20,7 +20,7 @@ COMMAND = f"""
 }} | head -c {_MOST_BYTES}
 """
 
-_LINE = re.compile(r"([a-zA-Z])([a-zA-Z])([ a-zA-Z]?)\|([^|\s]+)\|([^|\s]*)\|([^|\s]+)")
+_LINE = re.compile(r"([a-zA-Z])([a-zA-Z])([ a-zA-Z])\|([^|\s]+)\|([^|\s]*)\|([^|\s]+)")
 _BROKEN = frozenset("HUFWt")  # half-installed, unpacked, half-configured, triggers awaited, pending
 
 
