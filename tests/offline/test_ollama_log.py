@@ -382,6 +382,20 @@ def test_vulkan_on_amd_is_not_always_radv(driver: str, radv: bool) -> None:
     assert device.radv is radv
 
 
+@pytest.mark.parametrize(
+    ("value", "libraries"),
+    [
+        ("cpu", ["cpu"]),
+        ('"[{ID:0 Library:Vulkan} {ID:1 Library:CUDA}]"', ["Vulkan", "CUDA"]),
+        ("[]", []),
+    ],
+)
+def test_a_runner_alone_names_its_library(value: str, libraries: list[str]) -> None:
+    text = f'{T} msg="finished setting up" runner.name=a runner.inference={value} runner.pid=7\n'
+    assert [device.library for device in ollama_log.parse(text).devices] == libraries
+    assert ollama_log.parse(COMPUTE + text).devices == (GPU,)
+
+
 def test_other_libraries_are_not_radv_whatever_the_name() -> None:
     assert not replace(GPU, library="Metal").radv
     assert not replace(GPU, library="cpu", description="Ryzen (RADV PHOENIX)").radv
@@ -507,7 +521,7 @@ ONE_VULKAN = {**EMPTY, "libraries": ["Vulkan"], "types": [None]}
         ),
         (
             "09-0.12-journal-cpu-values-broken-by-line-wrap",
-            {**EMPTY, "libraries": [], "types": [], "radv": []},
+            {**EMPTY, "libraries": ["cpu"], "types": [None], "radv": [False]},
         ),
         (
             "11-llama-server-cuda-partial-offload-15-of-33",

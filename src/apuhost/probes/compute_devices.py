@@ -23,6 +23,7 @@ _USING = re.compile(
 _LISTED = re.compile(
     r"[\s-]*([A-Za-z]+[0-9]{1,3}) *: (.*) \(([0-9]{1,9}) MiB, ([0-9]{1,9}) MiB free\)\s*$"
 )
+_LIBRARY = re.compile(r"Library:(\w+)")
 LLAMA_LINE = re.compile(r"ggml_vulkan: |using device |MiB free\)")
 """What a line of llama.cpp's about a device holds."""
 
@@ -65,6 +66,15 @@ def server_device(line: str) -> ComputeDevice | None:
         total_bytes=_bytes(values.get("total")),
         available_bytes=_bytes(values.get("available")),
     )
+
+
+def libraries_of_runner(line: str) -> tuple[str, ...]:
+    """Return the libraries that a runner computes with, as the scheduler's debug lines name them.
+
+    To 0.12.3 the value is one word, after that a list: `[{ID:0 Library:Vulkan}]`.
+    """
+    value = attributes(line).get("runner.inference", "")
+    return tuple(_LIBRARY.findall(value)) or tuple(re.findall(r"^\w+$", value))
 
 
 def add_llama_device(devices: dict[str, ComputeDevice], line: str) -> None:

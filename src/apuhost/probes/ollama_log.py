@@ -43,10 +43,10 @@ _FIRST, _LAST, _MOST_BYTES_OF_A_LINE = 200, 300, 2000
 _LOGS_TIMEOUT_S = 20
 COMMAND = f"""
 {CONTAINER}
-docker_inspect() {{ timeout {DOCKER_TIMEOUT_S} docker inspect "$@"; }}
 id=$(ollama_container) || exit
 [ -n "$id" ] || exit 0
-since=$(docker_inspect --format '{{{{.State.StartedAt}}}}' "$id") || exit
+started='{{{{.State.StartedAt}}}}'
+since=$(timeout {DOCKER_TIMEOUT_S} docker inspect --format "$started" "$id") || exit
 {{
   timeout {_LOGS_TIMEOUT_S} docker logs --since "$since" "$id" 2>&1 ||
     echo "{_UNREAD} (exit $?)"
@@ -63,9 +63,10 @@ class OllamaLog:
     """All but `server_starts` is of the last start; None where the log does not tell it.
 
     `devices`: what the server computes on; where its own lines are missing, what llama.cpp
-    names. `dropped`: integrated GPUs that it does not use. `runners`: each start of one, oldest
-    first. `layers`: of the model that was loaded last. `cache_limit_mib`: host memory that a
-    runner may fill with prompts. `vram_tracking_failed`: the sizes in /api/ps are guesses.
+    names, or else only a runner's library. `dropped`: integrated GPUs that it does not use.
+    `runners`: each start of one, oldest first. `layers`: of the model that was loaded last.
+    `cache_limit_mib`: host memory that a runner may fill with prompts. `vram_tracking_failed`:
+    the sizes in /api/ps are guesses.
     """
 
     server_starts: int
@@ -122,11 +123,11 @@ def read(lines: Iterable[str]) -> OllamaLog:
 
 def _record(start: Start) -> OllamaLog:
     told_by_server = start.devices or start.dropped
-    devices = start.devices if told_by_server else start.llama_devices
+    devices = start.devices.values() if told_by_server else _told_by_others(start)
     return OllamaLog(
         server_starts=start.before + start.known,
         version=start.version,
-        devices=tuple(devices.values()),
+        devices=tuple(devices),
         dropped=tuple(start.dropped.values()),
         layers=start.layers,
         runners=tuple(start.runners),
@@ -134,3 +135,7 @@ def _record(start: Start) -> OllamaLog:
         cache_limit_mib=start.cache_limit_mib,
         **{name: name in start.troubles for name in TROUBLES},
     )
+
+
+def _told_by_others(start: Start) -> Iterable[ComputeDevice]:
+    return (start.llama_devices or start.libraries).values()

@@ -13,6 +13,7 @@ from apuhost.probes.compute_devices import (
     LLAMA_LINE,
     ComputeDevice,
     add_llama_device,
+    libraries_of_runner,
     server_device,
 )
 from apuhost.probes.log_lines import LogLine
@@ -50,6 +51,7 @@ class Start:
     devices: dict[tuple[str | None, ...], ComputeDevice] = field(default_factory=dict)
     dropped: dict[tuple[str | None, ...], ComputeDevice] = field(default_factory=dict)
     llama_devices: dict[str, ComputeDevice] = field(default_factory=dict)
+    libraries: dict[str, ComputeDevice] = field(default_factory=dict)
     layers: Layers | None = None
     runners: deque[Runner] = field(default_factory=lambda: deque(maxlen=_MOST_RUNNERS))
     default_num_ctx: int | None = None
@@ -96,7 +98,7 @@ _CACHE = _phrase("prompt cache is enabled, size limit: ([0-9]{1,9}) MiB")
 ANY = re.compile(
     r"server\s*config|blobs:|Listening|GPU|inference|vram|starting|msg=load\b|offloaded|cache\s*is"
     r"|VRAM|using\s*device|free\)|free$|ggml_vulkan: |version\s*is|ErrorOut|ErrorDevice|ailed\s*to"
-    r"|discovery:"
+    r"|discovery:|runner\.inference"
 )
 """A word of every line that tells something: what tells nothing is most of a log."""
 
@@ -193,6 +195,12 @@ def _read_llama_device(start: Start, _: re.Match[str], text: str) -> None:
         add_llama_device(start.llama_devices, text)
 
 
+def _read_libraries(start: Start, _: re.Match[str], text: str) -> None:
+    for library in libraries_of_runner(text):
+        if len(start.libraries) < _MOST_DEVICES:
+            start.libraries[library] = ComputeDevice(library, None, None, None, None, None, None)
+
+
 _READERS: tuple[tuple[re.Pattern[str], Callable[[Start, re.Match[str], str], None]], ...] = (
     (_VERSION, _read_version),
     (_STAGES[_COMPUTE], _read_device),
@@ -203,4 +211,5 @@ _READERS: tuple[tuple[re.Pattern[str], Callable[[Start, re.Match[str], str], Non
     (_OFFLOADED, _read_layers),
     (_CACHE, _read_cache_limit),
     (LLAMA_LINE, _read_llama_device),
+    (re.compile("runner\\.inference="), _read_libraries),
 )
