@@ -54,6 +54,7 @@ def test_nothing_is_set(text: str) -> None:
         pytest.param('{"insecure-registries": [1]}', 1, 2, "no list", id="a number in the list"),
         pytest.param('{"a": ' + "[" * 50 + "]" * 50 + "}", 1, 38, "deeply", id="deep"),
         pytest.param("[" * 100000, 1, 1, "deeply", id="very deep"),
+        pytest.param('{"a": [-1.5, 1e400]}', 1, 14, "too large", id="a large number"),
         pytest.param('{"a": ' + "9" * 5000 + "}", 1, 1, "too long", id="a long number"),
         pytest.param("\x7fELF\0", 1, 1, "value", id="a program"),
     ],

@@ -6,6 +6,7 @@ followed. A missing or empty file sets nothing.
 """
 
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ DROP_INS = "/etc/systemd/system/docker.service.d"
 COMMAND = files.command(PATH, f"{DROP_INS}/*.conf")
 
 _MIRRORS, _INSECURE = "registry-mirrors", "insecure-registries"
-_TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]:]|-?Infinity|NaN')
+_TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]:]|-?(?:Infinity|[0-9][0-9.eE+-]*)|NaN')
 _INDENT = re.compile(r'^([ \t]+)"', re.MULTILINE)
 _DEFAULT_INDENT = "  "
 _BLANKS = " \t\r\n"
@@ -143,6 +144,9 @@ def _faults(text: str, values: object) -> Iterator[tuple[int, str]]:
                 keys[-1].add(string)
             case "NaN" | "Infinity" | "-Infinity":
                 yield token.start(), f"{token[0]} is no JSON"
+            case number if number[0] in "-0123456789":
+                if not math.isfinite(float(number)):
+                    yield token.start(), "a number that is too large"
             case _:
                 offset, string = token.start(), json.loads(token[0])
                 if not _encodable(string):
