@@ -5,9 +5,10 @@ Imports stand inside the commands: `apuhost --help` must not wait for them.
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from apuhost.errors import ApuhostError
 
@@ -115,7 +116,18 @@ def facts(
     raise typer.Exit(command.run(inventory, limit or [], output))
 
 
-@app.command()
+class WithKinds(TyperCommand):
+    """A command whose help ends with the kinds of parse."""
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401, ARG002
+        """Write them, imported only here."""
+        from apuhost.commands.parse import READERS
+
+        with formatter.section("Kinds"):
+            formatter.write_text(", ".join(sorted(READERS)))
+
+
+@app.command(cls=WithKinds)
 def parse(
     kind: Annotated[str, typer.Argument(metavar="KIND")],
     file: Annotated[str, typer.Argument(metavar="[FILE|-]")] = "-",

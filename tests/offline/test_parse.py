@@ -2,7 +2,10 @@
 
 import io
 import json
+import os
 import sys
+import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +16,7 @@ from apuhost.commands import parse
 from apuhost.commands.parse import READERS, ParseFailure
 from apuhost.errors import ApuhostError
 from apuhost.host_facts import PROBES
+from apuhost.probes import ParseError
 
 
 @pytest.fixture
@@ -135,6 +139,19 @@ def test_grub(
         pytest.param("grub", "\x7fELF\0\0", id="a program for grub"),
         pytest.param("grub", "just some words\n", id="words for grub"),
         pytest.param("meminfo", "root=/dev/sda1\n", id="cmdline for meminfo"),
+        *[
+            pytest.param(
+                kind, "Once upon a time\nthere was a pipe | and a = sign\n", id=f"prose, {kind}"
+            )
+            for kind in sorted(READERS)
+        ],
+        pytest.param("grub", 'ID=debian\nNAME="Debian"\n', id="os-release for grub"),
+        pytest.param("grub-cfg", "it's not closed\n", id="an open quote for grub-cfg"),
+        pytest.param("modprobe", "==> 4 /etc/modprobe.d/a\nhum\n\n", id="words in a frame"),
+        pytest.param("cmdline", "a" * 70_000, id="a long line for cmdline"),
+        pytest.param("grub", "GRUB_A=1\n" * 50_000, id="a long file for grub"),
+        pytest.param("grub-cfg", "set a=1\n" * 600_000, id="a long file for grub-cfg"),
+        pytest.param("modprobe", "options a b=1\n" * 80_000, id="a long file for modprobe"),
     ],
 )
 def test_text_of_another_kind_is_one_line_and_exit_1(kind: str, text: str, tmp_path: Path) -> None:
@@ -151,13 +168,76 @@ def test_text_of_another_kind_is_one_line_and_exit_1(kind: str, text: str, tmp_p
     [
         pytest.param("cmdlin", "-", "there are: ", id="no such kind"),
         pytest.param("cmdline", "/nosuch/file", "/nosuch/file: No such file", id="no such file"),
-        pytest.param("cmdline", "/", "/: Is a directory", id="a folder"),
+        pytest.param("cmdline", "/", "/: not a plain file", id="a folder"),
+        pytest.param("cmdline", "/dev/zero", "/dev/zero: not a plain file", id="a device"),
     ],
 )
 def test_what_cannot_be_asked_is_one_line_and_exit_2(kind: str, file: str, told: str) -> None:
     with pytest.raises(ApuhostError, match=told) as raised:
         parse.run(kind, file)
     assert raised.value.exit_status == 2
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        *[pytest.param(kind, " \n", id=f"blank, {kind}") for kind in ("gpus", "loader", "modules")],
+        pytest.param("grub", "# nothing\n", id="comments for grub"),
+        pytest.param("grub", "GRUB_TIMEOUT=5\n", id="no kernel line"),
+        pytest.param("grub-cfg", "# nothing\n", id="comments for grub-cfg"),
+        pytest.param("grub-cfg", "search --file /a\nconfigfile /b\n", id="no entry"),
+        pytest.param("modprobe", "# nothing\n\n", id="comments for modprobe"),
+        pytest.param("modprobe", "softdep amdgpu pre: ttm\n", id="no option"),
+        pytest.param("modprobe", "==> 2 /etc/modprobe.d/a\n#\n\n", id="comments in a frame"),
+    ],
+)
+def test_text_of_its_kind_may_say_nothing(document: Any, kind: str, text: str) -> None:  # noqa: ANN401
+    assert isinstance(document(kind, text), dict)
+
+
+# What took the square of its length, or a second a megabyte.
+LONG = {
+    "meminfo": f"MemTotal: 5{' ' * 300_000}x\n",
+    "os-release": f'NAME="{"a" * 300_000}\n',
+    "grub-cfg": "${A" * 100_000,
+    "grub": "a=b " * 300_000,
+    "modprobe": "a=b " * 300_000,
+}
+
+
+@pytest.mark.parametrize("kind", LONG)
+def test_long_text_is_read_at_once(kind: str) -> None:
+    started = time.process_time()
+    with suppress(ParseError):
+        READERS[kind](LONG[kind])
+    assert time.process_time() - started < 2
+
+
+def test_blocks_in_blocks_do_not_grow_without_an_end() -> None:
+    nested = f"{'submenu a {' * 60}\n".replace("{", "{\n")
+    with pytest.raises(ParseError, match="inside each other"):
+        READERS["grub-cfg"](nested)
+
+
+def test_a_pipe_that_nobody_writes_to_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ApuhostError, match="pipe: not a plain file"):
+        parse.run("cmdline", str(tmp_path / "pipe"))
+
+
+def test_a_pipe_of_the_shell_is_read(capsys: pytest.CaptureFixture[str]) -> None:
+    reading, writing = os.pipe()
+    os.write(writing, b"quiet\n")
+    os.close(writing)
+    assert parse.run("cmdline", f"/dev/fd/{reading}") == 0
+    os.close(reading)
+    assert json.loads(capsys.readouterr().out)["effective"] == {"quiet": None}
+
+
+def test_a_closed_standard_input_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(ApuhostError, match="standard input is closed"):
+        parse.run("cmdline", "-")
 
 
 def test_every_probe_is_a_kind() -> None:

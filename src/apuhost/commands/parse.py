@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import re
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -12,6 +13,7 @@ from apuhost.probes import ParseError, cmdline, grub, grub_cfg, modprobe
 from apuhost.probes.files import TextFile, frame
 
 FRAME = "==> "
+MOST_BYTES = 64 * 1024 * 1024
 
 Reader = Callable[[str], object]
 
@@ -27,20 +29,39 @@ def run(kind: str, file: str) -> int:
     reader = READERS.get(kind)
     if reader is None:
         raise ApuhostError(f"parse knows no kind {kind}; there are: {', '.join(sorted(READERS))}")
+    text = _text(file)
     try:
-        document = reader(_text(file))
+        document = reader(text)
     except ParseError as error:
         raise ParseFailure(f"not {kind}: {error}") from error
+    if text.strip() and _is_foreign(kind, text, document):
+        raise ParseFailure(f"not {kind}: {WITHOUT[kind]} in it")
     print(json.dumps(_plain(document), indent=2, ensure_ascii=False))
     return 0
 
 
 def _text(file: str) -> str:
     try:
-        raw = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+        raw = _standard_input() if file == "-" else _file(Path(file))
     except OSError as error:
         raise ApuhostError(f"{file}: {error.strerror}") from error
+    if len(raw) > MOST_BYTES:
+        raise ApuhostError(f"{file}: more than {MOST_BYTES >> 20} MiB")
     return raw.decode("utf-8", errors="replace")
+
+
+def _standard_input() -> bytes:
+    if sys.stdin is None:
+        raise ApuhostError("standard input is closed: give a FILE")
+    return sys.stdin.buffer.read(MOST_BYTES + 1)
+
+
+def _file(path: Path) -> bytes:
+    # A pipe that nobody writes to would be waited for; the shell's own <(...) has its writer.
+    if path.exists() and not (path.is_file() or path.is_relative_to("/dev/fd")):
+        raise ApuhostError(f"{path}: not a plain file (a pipe goes to standard input: ... | -)")
+    with path.open("rb") as opened:
+        return opened.read(MOST_BYTES + 1)
 
 
 def _framed(path: str, text: str) -> str:
@@ -62,6 +83,40 @@ READERS: Mapping[str, Reader] = {
     "cmdline": lambda text: cmdline.document(cmdline.parse(text)),
     "grub": _one_file,
 }
+
+
+WITHOUT: Mapping[str, str] = {
+    "disk": "no line of `df -P -B1`",
+    "gpus": "no `gpu` line",
+    "grub": "no GRUB_ variable",
+    "grub-cfg": "no command of a boot menu",
+    "loader": "no line of the probe's",
+    "machine": "no line of the probe's",
+    "modprobe": "no line of a modprobe.d file",
+    "modules": "no `loaded`, `known` or `live` line",
+    "os-release": "no ID, NAME or VERSION_ID",
+}
+"""Kinds whose parser passes over what it does not know, and what a foreign text then lacks."""
+
+# Files may say much that is not read here, or nothing but comments.
+_SIGNS: Mapping[str, re.Pattern[str]] = {
+    "grub": re.compile(r"GRUB|^[ \t]*(?:\.|source)[ \t]", re.MULTILINE),
+    "grub-cfg": re.compile(
+        r"^[ \t]*(?:menuentry|submenu|set|load_env|insmod|search|configfile|linux)\b", re.MULTILINE
+    ),
+    "modprobe": re.compile(
+        r"^[ \t]*(?:alias|blacklist|install|options|remove|softdep|weakdep)\b", re.MULTILINE
+    ),
+}
+_SAYS_NOTHING = re.compile(rf"[ \t\r]*(?:#.*|{FRAME}.*)?")
+
+
+def _is_foreign(kind: str, text: str, document: object) -> bool:
+    """Whether a text was read without an error only because nothing of its kind is in it."""
+    if sign := _SIGNS.get(kind):
+        silent = all(_SAYS_NOTHING.fullmatch(line) for line in text.split("\n"))
+        return not silent and sign.search(text) is None
+    return kind in WITHOUT and document == READERS[kind]("")
 
 
 def _plain(value: object) -> object:

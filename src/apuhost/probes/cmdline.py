@@ -20,6 +20,7 @@ _LOGGED = re.compile(r"^(?:.*(?:kernel: |\] ?|<[0-9]+>|;))?(?:Kernel c|C)ommand 
 # A boot loader puts one of these first; other text over several lines is not a parameter line.
 _FIRST_KEYS = ("BOOT_IMAGE=", "initrd=", "root=")
 _WRAPPED = " \\"
+_LONGEST = 65_536  # characters; x86 takes 2048
 
 
 @dataclass(frozen=True)
@@ -86,10 +87,14 @@ def parse(text: str) -> Cmdline:
     """Read /proc/cmdline, or a kernel log that holds copies of the line (the last one counts).
 
     Raises:
-        ParseError: several lines without a kernel command line among them, or binary data.
+        ParseError: several lines without a kernel command line among them, binary data, or far
+            more than any kernel takes.
     """
     copies = _logged_copies(text)
-    return read(copies[-1] if copies else _plain_line(text))
+    line = copies[-1] if copies else _plain_line(text)
+    if len(line) > _LONGEST:
+        raise ParseError(f"not a kernel command line: it has more than {_LONGEST} characters")
+    return read(line)
 
 
 def parameters(cmdline: Cmdline) -> dict[str, list[str | None]]:

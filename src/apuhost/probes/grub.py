@@ -81,8 +81,11 @@ def defaults(text: str) -> GrubDefaults:
     """Return what the text of one file assigns to the two variables.
 
     Raises:
-        ParseError: the text is no shell file: it holds a NUL byte, or words but no assignment.
+        ParseError: the text is no shell file: it holds a NUL byte, words but no assignment, or
+            far more than settings.
     """
+    if len(text) > shell_assignments.LONGEST:
+        raise ParseError(f"it has more than {shell_assignments.LONGEST} characters")
     file = shell_assignments.read(text)
     if "\0" in text or not (file.assignments or file.obstacle or _is_comment(text)):
         raise ParseError("no shell assignments in it: not a file like /etc/default/grub")

@@ -22,6 +22,8 @@ _SCRIPT = re.compile(r"### (BEGIN|END) (\S+) ###")
 _KEYWORDS = frozenset({"then", "else", "elif", "do", "if", "!"})
 _RECOVERY_FLAGS = ("single", "recovery")  # written by 10_linux right behind "ro"
 _ID_OPTIONS = ("$menuentry_id_option", "--id")
+_LONGEST = 4_194_304  # characters; a menu of a hundred kernels takes a tenth of it
+_DEEPEST = 50  # open blocks; grub-mkconfig opens two
 
 
 @dataclass(frozen=True)
@@ -90,8 +92,11 @@ def read(text: str) -> GrubCfg:
     """Read the text of a grub.cfg.
 
     Raises:
-        ParseError: a block ends that never began: the beginning of the text is missing.
+        ParseError: a block ends that never began: the beginning of the text is missing; or the
+            text is far longer or deeper than a menu.
     """
+    if len(text) > _LONGEST:
+        raise ParseError(f"grub.cfg has more than {_LONGEST} characters")
     menu = _Menu()
     try:
         for statement in grub_script.statements(text):
@@ -149,6 +154,8 @@ class _Menu:
         if marker := _SCRIPT.fullmatch(statement.end.rstrip()):
             self.script = marker[2] if marker[1] == "BEGIN" else ""
         elif statement.end == "{":
+            if len(self.blocks) == _DEEPEST:
+                raise ParseError(f"grub.cfg has more than {_DEEPEST} blocks inside each other")
             self.blocks.append(_Block(statement.words, self.script))
         elif statement.end == "}":
             self._close()

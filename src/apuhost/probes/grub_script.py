@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from apuhost.probes import ParseError
 
-_PART = re.compile(r"""'[^']*'|"(?:[^"\\]|\\.)*"|\\.|\$\{[^}\s]*\}|[^\s;'"\\$]+|\$""", re.DOTALL)
+_PART = re.compile(r"""'[^']*'|"(?:[^"\\]|\\.)*"|\\.|\$\{[^}\s$]*\}|[^\s;'"\\$]+|\$""", re.DOTALL)
 _ESCAPED_IN_DOUBLE = re.compile(r"""\\([$"\\\n])""")
 
 

@@ -1,6 +1,5 @@
 """/proc/meminfo: how much memory the kernel manages."""
 
-import re
 from dataclasses import dataclass
 
 from apuhost.probes import ParseError
@@ -23,7 +22,7 @@ def parse(text: str) -> Meminfo:
     Raises:
         ParseError: no MemTotal in it.
     """
-    values = {key: re.sub(r"\s*kB$", "", value) for key, value in pairs(text, ":")}
+    values = {key: value.removesuffix("kB") for key, value in pairs(text, ":")}
     total = whole_number(values.get("MemTotal"))
     if not total:
         raise ParseError("/proc/meminfo has no MemTotal line")

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
-from apuhost.probes import cmdline, files
+from apuhost.probes import ParseError, cmdline, files
 from apuhost.probes.cmdline import canonical
 from apuhost.probes.files import TextFile
 
@@ -32,6 +32,7 @@ COMMAND = (
 
 _BLANKS = re.compile(r"[ \t]+")
 _OPTIONS_HEAD = re.compile(r"[ \t]*options[ \t]+([^ \t]+)")
+_LONGEST = 1_048_576  # characters of a file; the longest known ones have a tenth of it
 _NEVER_LOADED = re.compile(r"(?:(?:/usr)?/bin/)?(?:false|true)")
 
 
@@ -79,9 +80,12 @@ def parse(text: str) -> Modprobe:
     """Read the framed files that COMMAND prints.
 
     Raises:
-        ParseError: the frames do not add up.
+        ParseError: the frames do not add up, or a file is far longer than one of modprobe's.
     """
     counting = _winners(files.parse_files(text))
+    for file in counting:
+        if len(file.text) > _LONGEST:
+            raise ParseError(f"{file.path} has more than {_LONGEST} characters")
     return Modprobe(
         counting,
         tuple(option for file in counting for option in _options(file)),

@@ -7,6 +7,9 @@ from apuhost.probes.pairs import pairs
 
 COMMAND = "cat /etc/os-release 2>/dev/null || cat /usr/lib/os-release 2>/dev/null || true"
 
+_KEYS = frozenset({"ID", "ID_LIKE", "NAME", "VERSION_ID", "VERSION_CODENAME"})
+_LONGEST = 4096  # characters of a value; shlex takes the square of their number
+
 
 @dataclass(frozen=True)
 class OsRelease:
@@ -26,7 +29,7 @@ class OsRelease:
 
 def parse(text: str) -> OsRelease:
     """Read os-release; unknown and broken lines are passed over."""
-    values = {key: _unquoted(value) for key, value in pairs(text)}
+    values = {key: _unquoted(value) for key, value in pairs(text) if key in _KEYS}
     return OsRelease(
         id=values.get("ID", "").lower() or None,
         id_like=tuple(values.get("ID_LIKE", "").lower().split()),
@@ -37,6 +40,8 @@ def parse(text: str) -> OsRelease:
 
 
 def _unquoted(value: str) -> str:
+    if len(value) > _LONGEST:
+        return value
     try:
         return " ".join(shlex.split(value))
     except ValueError:

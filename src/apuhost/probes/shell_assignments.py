@@ -38,6 +38,7 @@ _UNREADABLE = re.compile(
 _APPEND = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)\+=")
 _FUNCTION = re.compile(r"\([ \t]*\)")
 _REDIRECTION = re.compile(r"[<>]{1,2}[&|]?")
+LONGEST = 262_144  # characters of a file; settings take a few thousand
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,8 @@ class _Reader:
     def read(self) -> None:
         if "\0" in self.text:
             raise OnlyAShellError("a NUL byte")
+        if len(self.text) > LONGEST:
+            raise OnlyAShellError(f"more than {LONGEST} characters")
         while self.position < len(self.text):
             self._step()
         unfinished = self.expecting
