@@ -3,7 +3,11 @@
 Imports stand inside the commands: `apuhost --help` must not wait for them.
 """
 
+import errno
+import os
 import sys
+from collections.abc import Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,7 +22,6 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="A mini PC with an AMD APU as a local-LLM server: provisioned, and proven.",
 )
 rehearse = typer.Typer(
     invoke_without_command=True,
@@ -42,7 +45,7 @@ def main() -> None:
     debug = "--debug" in sys.argv
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
     try:
-        app(arguments, prog_name="apuhost")
+        _run(arguments)
     except ApuhostError as error:
         if debug:
             raise
@@ -60,6 +63,46 @@ def main() -> None:
             raise
         print(f"{error.filename or 'output'}: {error.strerror}", file=sys.stderr)
         raise SystemExit(2) from None
+
+
+def _run(arguments: Sequence[str]) -> None:
+    try:
+        Path.cwd()
+    except FileNotFoundError as error:
+        raise ApuhostError("the current folder was removed: change to another one") from error
+    try:
+        app(arguments, prog_name="apuhost")
+    finally:
+        _flush()
+
+
+def _flush() -> None:
+    """Write what is still buffered, here where a full disk is an error like any other."""
+    if sys.stdout is None:  # closed by the caller
+        return
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        # At its end the interpreter tries again: then there must be nothing to complain of.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if error.errno != errno.EPIPE:  # a reader that has seen enough is no fault
+            raise
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"apuhost {version('apuhost')}")
+        raise typer.Exit
+
+
+@app.callback()
+def everywhere(
+    _: Annotated[
+        bool, typer.Option("--version", help="show it and exit", callback=_version, is_eager=True)
+    ] = False,
+    __: Annotated[bool, typer.Option("--debug", help="show an error's traceback")] = False,
+) -> None:
+    """A mini PC with an AMD APU as a local-LLM server: provisioned, and proven."""
 
 
 @app.command()

@@ -103,10 +103,13 @@ def _folder_name(host: str) -> str:
 def load(folder: Path, limits: Iterable[str] = ()) -> dict[str, Saved]:
     """Every host's settings and facts under `folder`, by host name, cut to `limits` (patterns).
 
+    The folder of one host will do, too.
+
     Raises:
         EvidenceError: no facts there, facts that cannot be read, a limit that matches nothing.
     """
-    indexes = sorted(folder.glob(f"[!.]*/{INDEX}"))
+    own = folder / INDEX
+    indexes = [own] if own.exists() else sorted(folder.glob(f"[!.]*/{INDEX}"))
     if not indexes:
         raise EvidenceError(f"{folder}: no facts in it (apuhost facts INVENTORY -o DIR saves some)")
     saved = [_load_host(index) for index in indexes]

@@ -1,6 +1,10 @@
 """The console script: errors in plain lines, with the exit status of their kind."""
 
+import os
 import sys
+from importlib.metadata import version
+from io import TextIOWrapper
+from pathlib import Path
 
 import pytest
 
@@ -31,3 +35,106 @@ def test_control_characters_in_an_error_are_shown_not_obeyed(
     assert said.err
     assert all(line.isprintable() for line in said.err.splitlines())
     assert "\\x1b[2J" in said.err
+
+
+def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int | str | None:
+    """The exit status of a command line."""
+    monkeypatch.setattr(sys, "argv", ["apuhost", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    return ended.value.code
+
+
+def test_the_version_is_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch, "--version") == 0
+    assert capsys.readouterr().out == f"apuhost {version('apuhost')}\n"
+
+
+def test_the_help_tells_of_debug(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch, "--help") == 0
+    told = capsys.readouterr().out
+    assert "--debug" in told
+    assert "A mini PC with an AMD APU" in told
+
+
+def test_the_help_of_parse_and_a_wrong_kind_list_the_kinds(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch, "parse", "--help") == 0
+    assert run(monkeypatch, "parse", "nosuch") == 2
+    said = capsys.readouterr()
+    assert "grub-cfg" in said.out
+    assert "grub-cfg" in said.err
+
+
+@pytest.fixture
+def line(tmp_path: Path) -> str:
+    file = tmp_path / "cmdline"
+    file.write_text("quiet\n")
+    return str(file)
+
+
+@pytest.mark.parametrize("arguments", [("parse", "cmdline"), ("--version",), ("--help",)])
+def test_a_full_disk_under_the_output_is_one_line(
+    arguments: tuple[str, ...],
+    line: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with open("/dev/full", "w") as full:  # noqa: PTH123
+        monkeypatch.setattr(sys, "stdout", full)
+        given = (*arguments, line) if "parse" in arguments else arguments
+        assert run(monkeypatch, *given) == 2
+    assert capsys.readouterr().err == "output: No space left on device\n"
+
+
+def test_a_reader_that_has_gone_is_no_fault(
+    line: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with TextIOWrapper(open(writing, "wb")) as pipe:  # noqa: PTH123
+        monkeypatch.setattr(sys, "stdout", pipe)
+        assert run(monkeypatch, "parse", "cmdline", line) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_a_closed_output_is_no_fault(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdout", None)
+    assert run(monkeypatch, "parse", "cmdline", line) == 0
+
+
+def test_a_current_folder_that_was_removed_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert run(monkeypatch, "plan", "site.py") == 2
+    assert capsys.readouterr().err == "the current folder was removed: change to another one\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        pytest.param((), "verify what? give an INVENTORY, or --from DIR\n", id="nothing"),
+        pytest.param(
+            ("a.py", "--from", "x"),
+            "verify a.py, or what is saved in x? give one of them\n",
+            id="both",
+        ),
+    ],
+)
+def test_verify_is_told_one_thing_to_verify(
+    arguments: tuple[str, ...],
+    told: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run(monkeypatch, "verify", *arguments) == 2
+    assert capsys.readouterr().err == told

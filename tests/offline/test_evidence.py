@@ -1,6 +1,7 @@
 """Facts on disk give the same verdicts later and elsewhere; secrets are never among them."""
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -217,5 +218,20 @@ def test_a_link_out_of_the_folder_is_not_followed(tmp_path: Path) -> None:
     folder = evidence.save(tmp_path, Host("box1", (), {}), host_facts())
     (folder / "boot.txt").unlink()
     (folder / "boot.txt").symlink_to("/dev/zero")
+    with pytest.raises(EvidenceError, match="not a plain file"):
+        evidence.load(tmp_path)
+
+
+def test_the_folder_of_one_host_will_do(tmp_path: Path) -> None:
+    folder = evidence.save(tmp_path, Host("box1", (), {}), host_facts())
+    evidence.save(tmp_path, Host("box2", (), {}), host_facts())
+    assert list(evidence.load(folder)) == ["box1"]
+
+
+@pytest.mark.parametrize("name", [INDEX, "kernel.txt"])
+def test_a_pipe_among_facts_is_refused_not_waited_for(tmp_path: Path, name: str) -> None:
+    folder = evidence.save(tmp_path, Host("box1", (), {}), host_facts())
+    (folder / name).unlink()
+    os.mkfifo(folder / name)
     with pytest.raises(EvidenceError, match="not a plain file"):
         evidence.load(tmp_path)

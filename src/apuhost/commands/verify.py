@@ -24,8 +24,10 @@ def run(
     every: bool,
 ) -> int:
     """Exit status as in report.exit_status; `json_file` "-" keeps stdout pure JSON."""
-    if (path is None) == (saved is None):
+    if path is None and saved is None:
         raise VerifyError("verify what? give an INVENTORY, or --from DIR")
+    if path is not None and saved is not None:
+        raise VerifyError(f"verify {path}, or what is saved in {saved}? give one of them")
     found = reports(path, limits, saved)
     return show(found, str(path or "INVENTORY"), json_file, every=every)
 
