@@ -1,0 +1,216 @@
+"""The program that guards the port, as the role renders it, under the real iptables.
+
+It runs in a network namespace of its own: nothing here touches the machine's rules.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.support.hosts import settings
+
+from apuhost import roles
+from apuhost.changes import port
+from apuhost.probes import firewall
+from apuhost.settings.ollama import OllamaSettings
+
+needs_namespaces = [
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root"),
+    *(
+        pytest.mark.skipif(not shutil.which(name), reason=f"{name} is not here")
+        for name in ("iptables", "ip6tables", "unshare", "nsenter", "ip")
+    ),
+]
+pytestmark = needs_namespaces
+
+PUBLISHED = 8434
+JUMP = f"-A DOCKER-USER -j {port.CHAIN}"
+SITE = ("192.0.2.0/24", "198.51.100.7", "2001:db8::/32")
+
+
+def asked(*networks: str) -> OllamaSettings:
+    return settings(ollama_listen=f"192.0.2.10:{PUBLISHED}", ollama_allow_from=[*networks]).ollama
+
+
+class Namespace:
+    """Commands to run one after the other in a new network namespace; a failure ends them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.commands: list[str] = []
+
+    def __call__(self, *commands: str) -> "Namespace":
+        """Add commands."""
+        self.commands += commands
+        return self
+
+    def guard(self, *networks: str) -> "Namespace":
+        """Run the program for these networks."""
+        rules = {
+            f"ollama_rules{suffix}": port.rules(asked(*networks), version)
+            for suffix, version in (("", 4), ("6", 6))
+        }
+        program = self.folder / f"firewall-{len(self.commands)}"
+        program.write_text(roles.render("ollama", port.PROGRAM, rules))
+        return self(f"sh {program}")
+
+    def run(self) -> str:
+        """What the commands print."""
+        done = subprocess.run(
+            ["unshare", "-n", "sh", "-ec", "\n".join(self.commands)],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        return done.stdout
+
+    def rules(self, program: str, chain: str) -> list[str]:
+        """The chain's rules at the end, as iptables prints them."""
+        return self(f"{program} -S {chain}").run().splitlines()[1:]
+
+    def read(self) -> firewall.Firewall:
+        """What the probe tells at the end."""
+        return firewall.parse(self(firewall.COMMAND).run())
+
+
+@pytest.fixture
+def namespace(tmp_path: Path) -> Namespace:
+    return Namespace(tmp_path)
+
+
+NETWORKS = [
+    pytest.param(SITE, id="a site"),
+    pytest.param(("10.0.0.0/8",), id="one network"),
+    pytest.param(("0.0.0.0/0", "::/0"), id="everybody"),
+    pytest.param(("2001:db8::1",), id="one IPv6 address"),
+    pytest.param(("192.0.2.10/32", "192.0.2.10"), id="an address twice"),
+    pytest.param((), id="nobody is named"),
+]
+
+
+@pytest.mark.parametrize("networks", NETWORKS)
+@pytest.mark.parametrize(("program", "version"), [("iptables", 4), ("ip6tables", 6)])
+def test_the_rules_are_as_iptables_prints_them(
+    namespace: Namespace, program: str, version: int, networks: tuple[str, ...]
+) -> None:
+    found = namespace.guard(*networks).rules(program, port.CHAIN)
+    assert found == port.rules(asked(*networks), version)
+
+
+def test_the_probe_finds_the_port_guarded(namespace: Namespace) -> None:
+    found = namespace.guard(*SITE).read()
+    assert found.guards(port.CHAIN, port.rules(asked(*SITE), 4))
+    assert found.guards6(port.CHAIN, port.rules(asked(*SITE), 6))
+
+
+def test_a_second_run_changes_nothing(namespace: Namespace) -> None:
+    once = namespace.guard(*SITE)("iptables -S").run()
+    assert namespace.guard(*SITE)("iptables -S").run() == once + once
+
+
+def test_other_networks_take_the_place_of_the_first(namespace: Namespace) -> None:
+    found = namespace.guard(*SITE).guard("10.0.0.0/8").rules("iptables", port.CHAIN)
+    assert found == port.rules(asked("10.0.0.0/8"), 4)
+
+
+def test_without_networks_nothing_is_left_of_the_rules(namespace: Namespace) -> None:
+    assert namespace.guard(*SITE).guard().rules("iptables", port.CHAIN) == []
+
+
+OPERATORS = "-A DOCKER-USER -s 203.0.113.0/24 -j DROP"
+DOCKERS = "-A DOCKER-USER -j RETURN"
+
+
+def test_rules_that_were_there_before_stay_behind_ours(namespace: Namespace) -> None:
+    namespace("iptables -N DOCKER-USER", f"iptables {OPERATORS}", f"iptables {DOCKERS}")
+    found = namespace.guard(*SITE).rules("iptables", "DOCKER-USER")
+    assert found == [JUMP, OPERATORS, DOCKERS]
+
+
+def test_dockers_own_return_may_come_later(namespace: Namespace) -> None:
+    found = (
+        namespace.guard(*SITE)(f"iptables {DOCKERS}").guard(*SITE).rules("iptables", "DOCKER-USER")
+    )
+    assert found == [JUMP, DOCKERS]
+
+
+def test_a_rule_that_came_before_ours_no_longer_lets_anybody_past(namespace: Namespace) -> None:
+    namespace.guard(*SITE)("iptables -I DOCKER-USER -s 203.0.113.0/24 -j RETURN")
+    found = namespace.guard(*SITE).read()
+    assert found.docker_user == (JUMP, "-A DOCKER-USER -s 203.0.113.0/24 -j RETURN")
+    assert found.guards(port.CHAIN, port.rules(asked(*SITE), 4))
+
+
+def test_rules_that_iptables_refuses_leave_the_old_ones(
+    namespace: Namespace, tmp_path: Path
+) -> None:
+    wrong = tmp_path / "wrong"
+    values = {
+        "ollama_rules": [f"-A {port.CHAIN} -s nowhere.invalid -j RETURN"],
+        "ollama_rules6": [],
+    }
+    wrong.write_text(roles.render("ollama", port.PROGRAM, values))
+    namespace.guard(*SITE)(f"if sh {wrong} 2>/dev/null; then exit 3; fi")
+    assert namespace.rules("iptables", port.CHAIN) == port.rules(asked(*SITE), 4)
+
+
+SERVER = """
+import socket
+with socket.create_server(("", 11434)) as listening:
+    while True:
+        listening.accept()[0].sendall(b"hello")
+"""
+CLIENT = """
+import socket, sys
+try:
+    with socket.create_connection(("192.0.2.10", int(sys.argv[2])), 2, (sys.argv[1], 0)) as server:
+        print(server.recv(5).decode())
+except OSError:
+    print("nothing")
+"""
+# A container behind Docker's own rules (two published ports), and a client with two addresses.
+NETWORK = f"""
+trap 'kill $container $client' EXIT
+unshare -n sleep 60 >/dev/null & container=$!
+unshare -n sleep 60 >/dev/null & client=$!
+sleep 0.5
+ip link add name docker0 type veth peer name eth0 netns $container
+ip link add name lan0 type veth peer name eth0 netns $client
+ip address add 172.18.0.1/16 dev docker0
+ip address add 192.0.2.10/24 dev lan0
+ip address add 203.0.113.1/24 dev lan0
+ip link set docker0 up; ip link set lan0 up
+in_container="nsenter -t $container -n" in_client="nsenter -t $client -n"
+$in_container ip address add 172.18.0.2/16 dev eth0
+$in_container ip link set eth0 up
+$in_container ip route add default via 172.18.0.1
+$in_client ip address add 192.0.2.77/24 dev eth0
+$in_client ip address add 203.0.113.77/24 dev eth0
+$in_client ip link set eth0 up
+echo 1 >/proc/sys/net/ipv4/ip_forward
+for published in {PUBLISHED} 9434; do
+  iptables -t nat -A PREROUTING -p tcp --dport $published -j DNAT --to-destination 172.18.0.2:11434
+done
+iptables -N DOCKER-USER
+iptables -A DOCKER-USER -j RETURN
+iptables -A FORWARD -j DOCKER-USER
+"""
+
+
+def test_who_is_allowed_is_answered_and_nobody_else(namespace: Namespace, tmp_path: Path) -> None:
+    server, client = tmp_path / "server.py", tmp_path / "client.py"
+    server.write_text(SERVER)
+    client.write_text(CLIENT)
+    ask = f"$in_client {sys.executable} {client}"
+    serve = f"$in_container {sys.executable} {server} >/dev/null & server=$!"
+    namespace(NETWORK, serve, "sleep 1")
+    namespace("trap 'kill $server $container $client' EXIT")
+    namespace(f"{ask} 203.0.113.77 {PUBLISHED}").guard("192.0.2.0/24")
+    namespace(f"{ask} 192.0.2.77 {PUBLISHED}", f"{ask} 203.0.113.77 {PUBLISHED}")
+    namespace(f"{ask} 203.0.113.77 9434")
+    assert namespace.run().split() == ["hello", "hello", "nothing", "hello"]
