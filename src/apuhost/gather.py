@@ -60,6 +60,8 @@ def _ask(host: Host, running: set[Process]) -> HostFacts | Unreachable:
     except ValueError as error:  # a NUL byte or half a character in the inventory's ssh_ data
         return Unreachable(f"its ssh settings cannot be used: {error}")
     except OSError as error:
+        if isinstance(error, FileNotFoundError) and error.filename == "ssh":
+            return Unreachable("ssh is not installed here: apt-get install openssh-client")
         return Unreachable(f"{error.filename or 'ssh'} does not start here: {error.strerror}")
     return HostFacts(host.name, datetime.now(UTC).isoformat(timespec="seconds"), readings)
 

@@ -76,5 +76,5 @@ def test_a_host_that_cannot_be_reached_does_not_end_the_run(
     monkeypatch.setattr(subprocess, "Popen", no_ssh)
     hosts = [Host("box1", (), {}), Host("@docker/x", (), {})]
     found = gather(hosts)
-    assert "ssh does not start here" in str(found["box1"])
+    assert "apt-get install openssh-client" in str(found["box1"])
     assert "over ssh" in str(found["@docker/x"])

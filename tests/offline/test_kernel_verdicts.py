@@ -17,9 +17,9 @@ from tests.support.hosts import (
     settings,
 )
 
-from apuhost.host_facts import HostFacts
+from apuhost.host_facts import HostFacts, Reading
 from apuhost.verdicts import Layer, Status, Verdict
-from apuhost.verdicts.host import verdicts
+from apuhost.verdicts.host import report, verdicts
 
 ASKED = settings(kernel_gtt_gib=48)
 
@@ -322,3 +322,44 @@ def test_a_kernel_installed_since_the_boot_waits_for_a_reboot() -> None:
     found = verdict(facts, "kernel.current")
     assert (found.status, found.severity) == ("fail", "recommended")
     assert "6.12.120" in found.observed
+
+
+BARE = host_facts(
+    grub={"/etc/default/grub": DEFAULT_GRUB}, grub_cfg=menu("quiet"), cmdline=f"{LINE} quiet"
+)
+
+
+def test_a_bare_host_is_not_called_set_up_by_hand() -> None:
+    found = verdict(BARE, "kernel.drop_in")
+    assert found.status == "skip"
+    assert "none of the parameters is set yet" in found.reason
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param('GRUB_CMDLINE_LINUX_DEFAULT="quiet amd_iommu=off"\n', id="one of them"),
+        pytest.param('GRUB_CMDLINE_LINUX="$(cat /etc/line)"\n', id="only a shell could tell"),
+    ],
+)
+def test_a_host_set_up_by_hand_needs_no_drop_in(text: str) -> None:
+    found = verdict(host_facts(grub={"/etc/default/grub": text}), "kernel.drop_in")
+    assert (found.status, found.observed) == ("pass", "not there: set up by hand")
+
+
+@pytest.mark.parametrize("verdict_id", ["kernel.gtt", "gpu.driver"])
+def test_no_gpu_is_told_with_what_to_do(verdict_id: str) -> None:
+    assert "BIOS" in verdict(host_facts(gpus=""), verdict_id).fix
+
+
+def judged(facts: HostFacts, verdict_id: str) -> Verdict:
+    found = report("minipc", ASKED, facts).verdicts
+    return next(each for each in found if each.id == verdict_id)
+
+
+def test_a_deploy_is_not_the_fix_of_a_host_that_it_refuses() -> None:
+    assert judged(BARE, "kernel.gtt").fix == "apuhost deploy INVENTORY"
+    readings = {**BARE.readings, "os_release": Reading('ID=fedora\nNAME="Fedora"\n', 0)}
+    found = judged(HostFacts("minipc", "", readings), "kernel.gtt")
+    assert found.fix == "apuhost doctor INVENTORY"
+    assert "Fedora, not Debian or Ubuntu" in found.reason

@@ -37,7 +37,8 @@ class Verdict:
     """One question about one host, answered.
 
     `layer` is the first layer that differs; `evidence` is the very line or value; `fix` is what
-    to type (INVENTORY stands for the inventory's path); `reason` says why for skip and unknown.
+    to type (INVENTORY stands for the inventory's path); `reason` says why for skip and unknown, and
+    why a deploy, which would be the fix, is refused.
     """
 
     id: str

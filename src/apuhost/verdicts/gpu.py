@@ -6,6 +6,8 @@ from apuhost.host_facts import HostFacts
 from apuhost.settings import Settings
 from apuhost.verdicts import Found, Layer, Question, Verdict, judge
 
+SWITCH_ON = "switch the built-in GPU on in the BIOS setup; lspci -d 1002: lists it then"
+
 IDS = ("gpu.driver",)
 """What `verdicts` answers, in its order."""
 
@@ -29,7 +31,7 @@ def _bound(settings: Settings, facts: HostFacts) -> Found:
         return Found(None, f"simulated GPU {simulated.gpu}: a VM has none")
     gpus = facts.gpus.amd
     if not gpus:
-        return Found(False, "no AMD GPU on the PCI bus", "lspci -d 1002: lists none", "")
+        return Found(False, "no AMD GPU on the PCI bus", "lspci -d 1002: lists none", SWITCH_ON)
     for gpu in gpus:
         if gpu.driver != "amdgpu":
             return Found(

@@ -8,6 +8,7 @@ from apuhost.probes.pairs import whole_number
 from apuhost.settings import Settings
 from apuhost.settings.kernel import GTT_KEY
 from apuhost.verdicts import Found, Layer, Question, Verdict, judge
+from apuhost.verdicts.gpu import SWITCH_ON
 from apuhost.verdicts.parameter import DEPLOY, Parameter, live, looks, release_of
 
 GIB = 1024**3
@@ -66,7 +67,7 @@ def _gtt_of_gpu(settings: Settings, derived: Derived, facts: HostFacts) -> Found
         return Found(None, f"a VM has no mem_info_gtt_total; {asked} up to /sys/module/ttm")
     gpus = _apus(facts)
     if not gpus:
-        return Found(False, "no AMD GPU on the PCI bus", "no display controller of 1002", "")
+        return Found(False, "no AMD GPU on the PCI bus", "lspci -d 1002: lists none", SWITCH_ON)
     if unmade := next((gpu for gpu in gpus if gpu.gtt_bytes is None), None):
         return _wrong_gtt(unmade)
     if derived.gtt_gib is None:

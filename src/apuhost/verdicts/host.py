@@ -1,6 +1,6 @@
 """All verdicts on one host, and the line that says which host it is."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 
 from apuhost import hardware
@@ -9,6 +9,8 @@ from apuhost.gather import Unreachable
 from apuhost.host_facts import HostFacts, Unreadable
 from apuhost.settings import Settings
 from apuhost.verdicts import Status, Verdict, gpu, kernel
+from apuhost.verdicts.parameter import DEPLOY, DOCTOR
+from apuhost.verdicts.refusals import refusals
 
 CONCERNS = (kernel, gpu)
 BOOT_ID_SHOWN = 8
@@ -30,7 +32,23 @@ def report(host: str, settings: Settings, facts: HostFacts | Unreachable) -> Hos
     """Judge everything that was read of a host."""
     if isinstance(facts, Unreachable):
         return HostReport(host, "", (), str(facts))
-    return HostReport(host, header(settings, facts), verdicts(settings, facts))
+    found = verdicts(settings, facts)
+    return HostReport(host, header(settings, facts), _honest(found, settings, facts))
+
+
+def _honest(
+    found: tuple[Verdict, ...], settings: Settings, facts: HostFacts
+) -> tuple[Verdict, ...]:
+    """The verdicts; a deploy is not the fix where it would refuse the host, and why."""
+    if not any(verdict.fix == DEPLOY for verdict in found):
+        return found
+    why = refusals(settings, derive(settings, facts), facts)
+    if not why:
+        return found
+    reason = f"a deploy refuses this host: {'; '.join(why)}"
+    return tuple(
+        replace(each, fix=DOCTOR, reason=reason) if each.fix == DEPLOY else each for each in found
+    )
 
 
 def verdicts(settings: Settings, facts: HostFacts) -> tuple[Verdict, ...]:

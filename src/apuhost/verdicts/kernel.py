@@ -38,7 +38,7 @@ def verdicts(settings: Settings, derived: Derived, facts: HostFacts) -> tuple[Ve
         iommu(settings, facts),
         lockup_timeout(settings, facts),
         arguments(derived, facts),
-        drop_in(facts),
+        drop_in(derived, facts),
         modules(facts),
         current(facts),
     )
@@ -96,11 +96,11 @@ def _shown(key: str, wanted: str | None, release: str) -> Parameter:
     return Parameter(key, wanted, release, lambda value: f"{key}={value}")
 
 
-def drop_in(facts: HostFacts) -> Verdict:
-    """Does nothing behind our drop-in have the last word? Absent is fine: a box set up by hand."""
+def drop_in(derived: Derived, facts: HostFacts) -> Verdict:
+    """Does nothing behind our drop-in have the last word? A box set up by hand needs none."""
     return judge(
         Question("kernel.drop_in", f"{DROP_IN} read last", Severity.RECOMMENDED),
-        ((Layer.CONFIGURED, lambda: _read_last(facts)),),
+        ((Layer.CONFIGURED, lambda: _read_last(derived, facts)),),
     )
 
 
@@ -169,11 +169,11 @@ def _spelt(line: cmdline.Cmdline, where: str, facts: HostFacts) -> Found:
     return Found(True, "none misspelt")
 
 
-def _read_last(facts: HostFacts) -> Found:
+def _read_last(derived: Derived, facts: HostFacts) -> Found:
     files = facts.grub.files
     paths = [file.path for file in files]
     if DROP_IN not in paths:
-        return Found(True, "not there: set up by hand")
+        return _by_hand(derived, facts)
     behind = [file.path for file in files[paths.index(DROP_IN) + 1 :] if _sets_line(file.text)]
     if not behind:
         return Found(True, "has the last word")
@@ -183,6 +183,14 @@ def _read_last(facts: HostFacts) -> Found:
         f"grub-mkconfig reads {behind[-1]} last",
         f"rename it to sort before {DROP_IN.rpartition('/')[2]}",
     )
+
+
+def _by_hand(derived: Derived, facts: HostFacts) -> Found:
+    line = _configured_line(facts)
+    doubtful = grub.configured(facts.grub.files).undetermined
+    if doubtful or any(key_of(text) in line for text in derived.kernel_parameters):
+        return Found(True, "not there: set up by hand")
+    return Found(None, "not there: none of the parameters is set yet")
 
 
 def _sets_line(text: str) -> bool:

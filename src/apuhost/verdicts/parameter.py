@@ -12,6 +12,7 @@ from apuhost.verdicts import Found, Layer, Look
 
 NOWHERE = "no file under /etc/default sets it"
 DEPLOY = "apuhost deploy INVENTORY"
+DOCTOR = "apuhost doctor INVENTORY"
 OVERRULE = "overrule that file with one of the same name in /etc/modprobe.d"
 REBOOT = "reboot (the new line is in place), or apuhost deploy INVENTORY"
 
