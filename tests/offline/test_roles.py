@@ -1,13 +1,16 @@
 """Ansible reads the roles too: plain defaults, a spec for each, templates that need no more."""
 
+import re
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from jinja2 import Environment, UndefinedError, meta
+from jinja2 import Environment, UndefinedError, meta, nodes
 from tests.support.hosts import host_facts, settings
 
 from apuhost import roles
 from apuhost import settings as module
+from apuhost.changes import compose, docker, docker_ce, kernel, models
 from apuhost.derived import derive
 from apuhost.roles import RoleError
 
@@ -20,9 +23,12 @@ TEMPLATES = [
 ]
 
 
-def asked_by(template: Path) -> set[str]:
-    source = template.read_text(encoding="utf-8")
-    return meta.find_undeclared_variables(Environment(autoescape=True).parse(source))
+CORE_FILTERS = {"default", "first", "join", "length", "replace", "sort", "tojson", "upper"}
+FOREIGN = (nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends, nodes.Test, nodes.Macro)
+
+
+def tree(template: Path) -> nodes.Template:
+    return Environment(autoescape=True).parse(template.read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("role", ROLES)
@@ -53,10 +59,60 @@ def test_every_description_is_one_line(role: str) -> None:
     assert all(text and "\n" not in text for text in roles.descriptions(role).values())
 
 
+def given(role: str) -> Mapping[str, object]:
+    """The variables that a role's templates are rendered with."""
+    facts = host_facts()
+    derived = derive(settings(docker_proxy="http://proxy.example:3128"), facts)
+    values: dict[str, Mapping[str, object]] = {
+        "kernel": kernel.values(derived),
+        "docker": {**docker.values(derived), **docker_ce.values(facts)},
+        "ollama": compose.values(derived, facts),
+        "models": models.values(derived),
+    }
+    return values[role]
+
+
 @pytest.mark.parametrize(("role", "template"), TEMPLATES)
 def test_a_template_asks_for_nothing_but_settings_and_derived(role: str, template: Path) -> None:
-    derived = derive(settings(), host_facts()).template_values()
-    assert asked_by(template) <= {*derived, *roles.defaults(role)}
+    assert meta.find_undeclared_variables(tree(template)) <= given(role).keys()
+
+
+@pytest.mark.parametrize(("role", "template"), TEMPLATES)
+def test_a_template_is_written_so_that_ansible_renders_the_same_bytes(
+    role: str, template: Path
+) -> None:
+    """Block tags stand alone at column 0, and the last line is text: it keeps its line end."""
+    lines = template.read_text(encoding="utf-8").splitlines(keepends=True)
+    blocks = [line for line in lines if "{%" in line or "%}" in line]
+    assert all(re.fullmatch(r"\{% [^%]+ %\}\n", line) for line in blocks)
+    assert not any("{#" in line or line.startswith("#jinja2:") for line in lines)
+    assert lines[-1].endswith("\n")
+    assert not lines[-1].endswith("}\n")
+
+
+@pytest.mark.parametrize(("role", "template"), TEMPLATES)
+def test_a_template_needs_none_of_ansibles_own_words(role: str, template: Path) -> None:
+    filters = {found.name for found in tree(template).find_all(nodes.Filter)}
+    assert filters <= CORE_FILTERS
+    assert not list(tree(template).find_all(FOREIGN))
+
+
+@pytest.mark.parametrize(("role", "template"), TEMPLATES)
+def test_a_template_prints_nothing_that_ansible_prints_otherwise(role: str, template: Path) -> None:
+    """Of a list or a dict it prints the parts, and None nowhere."""
+    printed = [node for output in tree(template).find_all(nodes.Output) for node in output.nodes]
+    names = {node.name for node in printed if isinstance(node, nodes.Name)}
+    shown = [value for name, value in given(role).items() if name in names]
+    assert all(isinstance(value, str | int) for value in shown)
+    assert None not in given(role).values()
+
+
+@pytest.mark.parametrize(("role", "template"), TEMPLATES)
+def test_what_a_role_writes_holds_no_rest_of_a_template(role: str, template: Path) -> None:
+    target = f"/{template.relative_to(roles.folder() / role / 'templates').with_suffix('')}"
+    text = roles.render(role, target, given(role))
+    assert not re.search(r"\{\{|\}\}|\{%|%\}", text)
+    assert text.endswith("\n")
 
 
 @pytest.mark.parametrize("role", ROLES)

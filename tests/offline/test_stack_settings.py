@@ -222,7 +222,7 @@ WRONG: list[Any] = [
     pytest.param("ollama_prompt_cache_mib", -1, "0", id="llama.cpp's no limit"),
     pytest.param("ollama_environment", [], VARIABLE, id="a list of variables"),
     pytest.param("ollama_environment", {"OLLAMA_DEBUGG": 1}, "OLLAMA_DEBUG?", id="a typo"),
-    pytest.param("ollama_environment", {"PATH": "/"}, "knows no PATH", id="not Ollama's"),
+    pytest.param("ollama_environment", {"PATH": "/"}, "knows no 'PATH'", id="not Ollama's"),
     pytest.param("ollama_environment", {"LD_PRELOAD": "x"}, "knows no", id="a library"),
     pytest.param("ollama_environment", {"OLLAMA_VULKAN": True}, "ollama_backend", id="a setting's"),
     pytest.param("ollama_environment", {"GGML_A=B": "1"}, "knows no", id="an equals sign"),
