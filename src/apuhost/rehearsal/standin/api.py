@@ -99,20 +99,29 @@ class Handling(BaseHTTPRequestHandler):
         if answer:
             self._whole(answer)
         else:
-            self._write(b"0\r\n\r\n")
+            self._chunk(b"")
 
     def _send(self, values: Mapping[str, object]) -> None:
         """One line of a streamed answer; the first one brings the head along."""
         if not self._status:
-            self._head(200, {"Content-Type": _NDJSON, "Transfer-Encoding": "chunked"})
-        line = requests.pack(values) + b"\n"
-        self._write(b"%x\r\n%b\r\n" % (len(line), line))
+            chunked = {"Transfer-Encoding": "chunked"} if self._takes_chunks else {}
+            self._head(200, {"Content-Type": _NDJSON, **chunked})
+        self._chunk(requests.pack(values) + b"\n")
+
+    @property
+    def _takes_chunks(self) -> bool:
+        """HTTP/1.0 has none: there the end of the connection ends the answer."""
+        return self.request_version != "HTTP/1.0"
+
+    def _chunk(self, data: bytes) -> None:
+        """An empty one is the last."""
+        self._write(b"%x\r\n%b\r\n" % (len(data), data) if self._takes_chunks else data)
 
     def _refuse(self, error: ApiError) -> None:
         try:
             if self._status:
                 self._send({"error": str(error)})
-                self._write(b"0\r\n\r\n")
+                self._chunk(b"")
             else:
                 self._whole(reply({"error": str(error)}, error.status))
         except ClientGoneError:
