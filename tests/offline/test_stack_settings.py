@@ -486,7 +486,7 @@ def test_the_preload_program_has_one_line_for_each_model(name: str) -> None:
         return
     derived = derive(settings(models_list=entries, ollama_keep_alive="24h"), FACTS)
     text = roles.render("models", models.PROGRAM, models.values(derived))
-    found = re.findall(r"^(load|check) ([A-Za-z0-9._/:-]+)( '[^']*')?$", text, re.MULTILINE)
+    found = re.findall(r"^(load|check) ([A-Za-z0-9._/:-]+)((?: '[^']*')*)$", text, re.MULTILINE)
     assert [word for word, _, _ in found] == ["load", "check"]
 
 

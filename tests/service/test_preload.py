@@ -103,10 +103,13 @@ def test_a_model_that_is_whole_on_the_gpu_is_good(tmp_path: Path, answer: bytes)
 
 
 @pytest.mark.parametrize("keep", [-1, "24h"])
-def test_it_is_asked_to_stay(tmp_path: Path, keep: int | str) -> None:
+def test_it_is_loaded_anew_and_asked_to_stay(tmp_path: Path, keep: int | str) -> None:
     with ollama(api(ps(WHOLE))) as stub:
         run(tmp_path, program(stub.port, QWEN, keep=keep))
-    assert stub.bodies("/api/generate") == [{"model": QWEN, "keep_alive": keep}]
+    assert stub.bodies("/api/generate") == [
+        {"model": QWEN, "keep_alive": 0},
+        {"model": QWEN, "keep_alive": keep},
+    ]
     assert "POST /api/generate" in stub.paths
 
 
