@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from jinja2 import Environment, StrictUndefined
+from jinja2 import Environment, StrictUndefined, Template
 
 from apuhost.errors import ApuhostError
 
@@ -63,7 +63,12 @@ def render(role: str, target: str, values: Mapping[str, object]) -> str:
         jinja2.UndefinedError: the template asks for a value that is not there.
     """
     source = folder() / role / "templates" / f"{target.lstrip('/')}.j2"
-    return _environment().from_string(source.read_text(encoding="utf-8")).render(values)
+    return _template(source).render(values)
+
+
+@cache
+def _template(path: Path) -> Template:
+    return _environment().from_string(path.read_text(encoding="utf-8"))
 
 
 @cache
