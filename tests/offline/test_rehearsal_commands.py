@@ -2,6 +2,7 @@
 
 import base64
 import shlex
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -16,7 +17,7 @@ SECRET = "-----BEGIN OPENSSH PRIVATE KEY-----\nc2VjcmV0\n-----END OPENSSH PRIVAT
 
 @pytest.fixture
 def machine(tmp_path: Path) -> Machine:
-    return Machine(tmp_path / "a, b", 2222, "operator", tmp_path / "base")
+    return Machine(tmp_path / "a, b", 2222, "operator", tmp_path / "base", 5000, 5001)
 
 
 def option(command: list[str], name: str) -> list[str]:
@@ -48,7 +49,7 @@ def test_keys_travel_in_a_file_not_on_the_command_line(machine: Machine) -> None
 
 
 def test_our_qemu_is_known_by_its_disk(machine: Machine, tmp_path: Path) -> None:
-    other = Machine(tmp_path / "other", 2222, "operator", tmp_path)
+    other = replace(machine, directory=tmp_path / "other")
     arguments = ["/usr/bin/qemu-system-x86_64", *qemu.start_command(machine, ())[1:]]
     assert qemu.is_ours(arguments, machine)
     assert not qemu.is_ours(arguments, other)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from apuhost.rehearsal import machine, state
+from apuhost.rehearsal import machine, registries, state
 from apuhost.rehearsal.process import RehearsalError
 from apuhost.rehearsal.state import Machine
 
@@ -24,11 +24,13 @@ def test_a_folder_that_is_no_rehearsals_is_refused_and_stays(tmp_path: Path) -> 
 
 
 def test_a_rehearsals_own_files_go_and_others_beside_them_stay(tmp_path: Path) -> None:
-    made = Machine(tmp_path, 2222, state.USER, tmp_path)
+    made = Machine(tmp_path, 2222, state.USER, tmp_path, 5000, 5001)
     made.lock.touch()
     state.save(made)
-    made.disk.write_text("")
-    made.key.write_text("")
+    for folder in (made.ca.parent, made.images, made.models):
+        folder.mkdir()
+    for path in (made.disk, made.key, made.ca, made.server_key, *registries.files(made)):
+        path.write_text("")
     (tmp_path / "notes").write_text("kept")
     machine.destroy(tmp_path)
     assert contents(tmp_path) == {"notes": "kept"}

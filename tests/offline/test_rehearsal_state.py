@@ -1,5 +1,6 @@
 """Where the rehearsal's files live and how its record survives damage."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +12,10 @@ from apuhost.rehearsal.state import Machine, NoMachineError
 
 @pytest.fixture
 def machine(tmp_path: Path) -> Machine:
-    return Machine(tmp_path, 2222, "operator", tmp_path / "base")
+    return Machine(
+        tmp_path, 2222, "operator", tmp_path / "base", 5000, 5001,
+        image="registry.rehearsal:5000/a/b:1@sha256:00", model_digest="11",
+    )  # fmt: skip
 
 
 def test_what_is_saved_is_loaded(machine: Machine) -> None:
@@ -31,21 +35,30 @@ def test_the_record_is_for_its_owner_only_and_nothing_temporary_stays(machine: M
     assert record.stat().st_mode & 0o777 == 0o600
 
 
+def test_the_model_is_named_as_the_guest_reaches_it(machine: Machine) -> None:
+    assert machine.model == "registry.rehearsal:5001/library/tiny:latest"
+
+
 def test_no_machine_says_what_to_run(tmp_path: Path) -> None:
     with pytest.raises(NoMachineError, match="no rehearsal machine: run apuhost rehearse up"):
         state.load(tmp_path / "absent")
+
+
+RECORD = {
+    "directory": "/d", "port": 22, "user": "o", "base": "/b", "images_port": 5000,
+    "models_port": 5001, "image": "", "model_digest": "",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(
     "text",
     [
         "", "{", "[]", "null", "{}", '"x"', "\udc80",
-        '{"directory": "/d", "port": "22", "user": "o", "base": "/b"}',
-        '{"directory": "/d", "port": 0, "user": "o", "base": "/b"}',
-        '{"directory": "d", "port": 22, "user": "o", "base": "/b"}',
-        '{"directory": "/d", "port": 22, "user": "", "base": "/b"}',
-        '{"directory": 7, "port": 22, "user": "o", "base": "/b"}',
-        '{"directory": "/d", "port": 22, "user": "o"}',
+        *(json.dumps({name: value for name, value in RECORD.items() if name != missing})
+          for missing in RECORD),
+        *(json.dumps(RECORD | wrong)
+          for wrong in ({"port": "22"}, {"port": 0}, {"images_port": 65536},
+                        {"models_port": None}, {"directory": "d"}, {"directory": 7}, {"user": ""})),
     ],
 )  # fmt: skip
 def test_a_damaged_record_is_no_machine(tmp_path: Path, text: str) -> None:

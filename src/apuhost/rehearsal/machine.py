@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-import socket
+import shutil
 import subprocess
 import time
 from dataclasses import replace
 from pathlib import Path
 
-from apuhost.rehearsal import hypervisor, keys, monitor, process, qemu, reset, ssh, state
+from apuhost.rehearsal import (
+    certificates,
+    hypervisor,
+    keys,
+    monitor,
+    ports,
+    process,
+    qemu,
+    registries,
+    reset,
+    ssh,
+    state,
+    stock,
+)
 from apuhost.rehearsal.image import BaseImage
 from apuhost.rehearsal.locks import exclusive
 from apuhost.rehearsal.process import Heartbeat, RehearsalError
@@ -22,13 +35,14 @@ _RESET_SECONDS = 3.0
 
 
 def create(directory: Path, base: BaseImage) -> Machine:
-    """Make a machine on the base image: its disk, its keys, its record. It does not run yet.
+    """Make a machine on the base image: disk, keys, registries, record. It does not run yet.
 
     Raises:
         RehearsalError: there is one already, or a part of it could not be made.
     """
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    machine = Machine(directory, _free_port(), state.USER, base.directory)
+    port, images, models = ports.free(3)
+    machine = Machine(directory, port, state.USER, base.directory, images, models)
     _refuse_unfamiliar(machine)
     with exclusive(machine.lock):
         if state.exists(directory):
@@ -39,30 +53,48 @@ def create(directory: Path, base: BaseImage) -> Machine:
         _overlay(base.firmware_variables, machine.firmware_variables)
         keys.make(machine)
         keys.pin(machine)
+        certificates.make(machine)
+        machine = replace(machine, model_digest=stock.write_models(machine.models))
+        state.save(machine)
+    return machine
+
+
+def supply(machine: Machine, layout: Path, name: str, tag: str) -> Machine:
+    """Bring a container image into its registry, which runs, and record how the guest pulls it.
+
+    Raises:
+        RehearsalError: the layout is not one image, or it could not be pushed.
+    """
+    with exclusive(machine.lock):
+        machine = state.load(machine.directory)
+        machine = replace(machine, image=stock.push(layout, machine, name, tag))
         state.save(machine)
     return machine
 
 
 def start(machine: Machine) -> Machine:
-    """Start it, or leave it running; give the record, whose port may be another one now.
+    """Start it and its registries, or leave them running; give the record.
+
+    The port that leads to its sshd may be another one now; the registries' are the same.
 
     Raises:
-        RehearsalError: QEMU did not start.
+        RehearsalError: QEMU or a registry did not start.
     """
     accelerator = qemu.accelerator(machine.base / "vmlinuz")
     with exclusive(machine.lock):
         machine = state.load(machine.directory)
+        registries.start(machine)
         if running(machine):
             return machine
         for _ in range(_PORT_TRIES):
-            if not _is_free(machine.port):
-                machine = replace(machine, port=_free_port())
+            if not ports.is_free(machine.port):
+                machine = replace(machine, port=ports.free(1)[0])
             keys.pin(machine)
             state.save(machine)
             trouble = _launch(machine, accelerator)
             if not trouble:
                 return machine
-            if _is_free(machine.port):  # then the port was not what it failed for
+            if ports.is_free(machine.port):  # then the port was not what it failed for
                 break
     raise RehearsalError(f"the rehearsal machine did not start: {trouble}")
 
@@ -103,13 +135,16 @@ def wait_for_ssh(
 
 
 def stop(machine: Machine, seconds: float = _POWER_OFF_SECONDS) -> None:
-    """Press the power button and wait for the guest; QEMU is ended if the guest does not react."""
+    """Press the power button and wait for the guest; QEMU is ended if the guest does not react.
+
+    Its registries end too.
+    """
     with exclusive(machine.lock):
-        if not running(machine):
-            return
-        monitor.execute(machine.monitor, "system_powerdown")
-        if not hypervisor.wait_for_end(machine, seconds):
-            hypervisor.end(machine)
+        if running(machine):
+            monitor.execute(machine.monitor, "system_powerdown")
+            if not hypervisor.wait_for_end(machine, seconds):
+                hypervisor.end(machine)
+        registries.end(machine)
 
 
 def kill(machine: Machine) -> None:
@@ -121,10 +156,11 @@ def destroy(directory: Path) -> None:
     """End the machine of that folder, if any, and remove its files: all that `create` made."""
     if not directory.is_dir():
         return
-    machine = Machine(directory, 1, state.USER, directory)
+    machine = Machine(directory, 1, state.USER, directory, 1, 1)
     _refuse_unfamiliar(machine)
     with exclusive(machine.lock):
         hypervisor.kill(machine)
+        registries.end(machine)
         _remove_files(machine)
         machine.lock.unlink()
     if not any(directory.iterdir()):  # the user's own files there, if any, stay
@@ -203,22 +239,6 @@ def _overlay(base: Path, target: Path) -> None:
         raise RehearsalError(f"{target}: qemu-img: {made.stderr.strip()}")
 
 
-def _is_free(port: int) -> bool:
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind(("127.0.0.1", port))
-        except OSError:
-            return False
-        return True
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 def _last_words(machine: Machine) -> str:
     lines = process.tail(machine.console, 1)
     return lines[0] if lines else "firmware"
@@ -230,6 +250,8 @@ def _files(machine: Machine) -> list[Path]:
         machine.disk, machine.firmware_variables, machine.credentials, machine.known_hosts,
         machine.ssh_config, machine.console, machine.monitor, machine.pid_file,
         machine.key, machine.key.with_suffix(".pub"), host_key, host_key.with_suffix(".pub"),
+        machine.server_certificate, machine.server_key, stock.push_log(machine),
+        *registries.files(machine),
     ]  # fmt: skip
 
 
@@ -247,3 +269,5 @@ def _remove_files(machine: Machine) -> None:
     state.remove(machine.directory)
     for path in _files(machine):
         path.unlink(missing_ok=True)
+    for folder in (machine.ca.parent, machine.images, machine.models):
+        shutil.rmtree(folder, ignore_errors=True)

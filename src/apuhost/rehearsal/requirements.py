@@ -13,14 +13,18 @@ from apuhost.rehearsal.process import Heartbeat
 
 # Debian packages by the program or file that they bring.
 PROGRAMS = {
+    "docker-registry": "docker-registry",
     "mke2fs": "e2fsprogs",
     "mkfs.vfat": "dosfstools",
     "mmdebstrap": "mmdebstrap",
+    "openssl": "openssl",
     "parted": "parted",
     "qemu-img": "qemu-utils",
     qemu.PROGRAM: "qemu-system-x86",
+    "skopeo": "skopeo",
     "ssh": "openssh-client",
     "ssh-keygen": "openssh-client",
+    "zstd": "zstd",
 }
 USER_PROGRAMS = {"newuidmap": "uidmap"}  # root of a user namespace, for who is not root
 FILES = {

@@ -14,6 +14,8 @@ from apuhost.errors import ApuhostError
 
 USER = "operator"
 HOST_NAME = "rehearsal"
+REGISTRY_NAME = "registry.rehearsal"  # this machine's 127.0.0.1, as the guest's /etc/hosts has it
+MODEL = "library/tiny:latest"
 _RECORD = "machine.json"
 
 
@@ -30,12 +32,50 @@ class Machine:
         port: TCP port on 127.0.0.1 that leads to the guest's sshd.
         user: who logs in; has sudo without a password.
         base: folder of the base image that the machine's disk stands on.
+        images_port: TCP port on 127.0.0.1 of its registry of container images.
+        models_port: TCP port on 127.0.0.1 of its registry of models.
+        image: the stand-in's image as the guest pulls it, by digest; empty before it is there.
+        model_digest: sha256 of the model's manifest (64 hex digits).
     """
 
     directory: Path
     port: int
     user: str
     base: Path
+    images_port: int
+    models_port: int
+    image: str = ""
+    model_digest: str = ""
+
+    @property
+    def model(self) -> str:
+        """The model's name, as the guest pulls it."""
+        return f"{REGISTRY_NAME}:{self.models_port}/{MODEL}"
+
+    @property
+    def ca(self) -> Path:
+        """The CA that the registries' certificate is signed by (PEM), alone in its folder."""
+        return self.directory / "ca" / "ca.crt"
+
+    @property
+    def server_certificate(self) -> Path:
+        """The registries' certificate (PEM)."""
+        return self.directory / "registry.pem"
+
+    @property
+    def server_key(self) -> Path:
+        """Its private key (PEM, 0600)."""
+        return self.directory / "registry.key"
+
+    @property
+    def images(self) -> Path:
+        """Where the registry of images keeps them."""
+        return self.directory / "images"
+
+    @property
+    def models(self) -> Path:
+        """Where the registry of models finds them, laid out as Ollama's own store."""
+        return self.directory / "models"
 
     @property
     def key(self) -> Path:
@@ -145,12 +185,25 @@ def parse(text: str) -> Machine:
         ValueError, KeyError, TypeError: it is not such a record.
     """
     fields = json.loads(text)
-    port = fields["port"]
-    if not isinstance(port, int) or not 0 < port < 2**16:
-        raise ValueError(f"port {port!r}")
-    if not fields["user"] or not Path(fields["directory"]).is_absolute():
+    machine = Machine(
+        directory=Path(fields["directory"]),
+        port=_port(fields["port"]),
+        user=str(fields["user"]),
+        base=Path(fields["base"]),
+        images_port=_port(fields["images_port"]),
+        models_port=_port(fields["models_port"]),
+        image=str(fields["image"]),
+        model_digest=str(fields["model_digest"]),
+    )
+    if not machine.user or not machine.directory.is_absolute():
         raise ValueError("user or directory")
-    return Machine(Path(fields["directory"]), port, str(fields["user"]), Path(fields["base"]))
+    return machine
+
+
+def _port(value: object) -> int:
+    if not isinstance(value, int) or not 0 < value < 2**16:
+        raise ValueError(f"port {value!r}")
+    return value
 
 
 def write_private(path: Path, text: str) -> None:
