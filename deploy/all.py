@@ -1,9 +1,31 @@
-"""What pyinfra executes, once per host: `pyinfra inventories/minipc.py deploy/all.py`."""
+"""What pyinfra executes, once per host: `pyinfra inventories/minipc.py deploy/all.py`.
 
+Packages and firmware come before the one reboot, since only a boot loads firmware; Ollama after it,
+since it looks for GPUs once, when it starts.
+"""
+
+from deploy.docker import docker, network
+from deploy.facts import wants
 from deploy.kernel import kernel
+from deploy.models import models
+from deploy.ollama import ollama
 from deploy.operations import admit
 from deploy.reboot import reboot
+from deploy.vulkan import vulkan
 
 admit(name="admit")
-kernel()
+if wants("kernel"):
+    kernel()
+if wants("docker"):
+    network()
+if wants("vulkan"):
+    vulkan()
+if wants("docker"):
+    docker()
 reboot(name="reboot")
+# What an engine that did not answer could not tell before.
+admit(name="admit, with Docker")
+if wants("ollama"):
+    ollama()
+if wants("models"):
+    models()

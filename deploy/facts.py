@@ -2,6 +2,7 @@
 
 import base64
 import secrets
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -11,7 +12,12 @@ from pyinfra.api.command import QuoteString, StringCommand
 
 from apuhost import derived, settings
 from apuhost.errors import ApuhostError
-from apuhost.host_facts import HostFacts, script, unframe
+from apuhost.host_facts import PROBES, HostFacts, Reading, script, unframe
+
+JUDGED_ONLY = frozenset({"iommu", "modules", "runners", "ollama_log", "vulkaninfo"})
+"""Probes that only verdicts ask: no change is decided by them."""
+
+DECIDING = tuple(name for name in PROBES if name not in JUDGED_ONLY)
 
 
 class RootOutput(FactBase[str]):
@@ -36,33 +42,45 @@ class Known(NamedTuple):
 
 
 # One round trip serves all operations that find nothing to do: what was read stays true until an
-# operation of this run changes the host. Planning and executing are minutes apart: two keys.
+# operation of this run changes it. Planning and executing are minutes apart: two keys.
+_readings: dict[tuple[str, bool], dict[str, Reading]] = {}
 _known: dict[tuple[str, bool], Known] = {}
 
 
 def known() -> Known:
-    """Settings, Derived and facts of the current host.
+    """Settings, Derived and facts of the current host; only what was forgotten is read again.
 
     Raises:
         ApuhostError: settings that cannot be right, or facts that cannot be read.
     """
     key = (host.name, state.is_executing)
     if key not in _known:
-        _known[key] = _read()
+        _known[key] = _read(_readings.setdefault(key, {}))
     return _known[key]
 
 
-def forget() -> None:
-    """This run is about to change the current host: the next question is asked anew."""
-    _known.pop((host.name, state.is_executing), None)
+def forget(names: Iterable[str] = DECIDING) -> None:
+    """This run is about to change what these probes read on the current host."""
+    key = (host.name, state.is_executing)
+    _known.pop(key, None)
+    for name in names:
+        _readings.get(key, {}).pop(name, None)
 
 
-def _read() -> Known:
+def wants(role: str) -> bool:
+    """Whether the role is applied to the current host; wrong settings are for `admit` to tell."""
+    resolved, _ = settings.resolve(host.name, dict(host.data.dict()))  # type: ignore[no-untyped-call]
+    return resolved is not None and role in resolved.host.host_roles
+
+
+def _read(readings: dict[str, Reading]) -> Known:
     resolved, problems = settings.resolve(host.name, dict(host.data.dict()))  # type: ignore[no-untyped-call]
     if resolved is None:
         raise ApuhostError("; ".join(problem.sentence for problem in problems))
     mark = f"==apuhost-{secrets.token_hex(8)}=="
-    text = host.get_fact(RootOutput, script=script(mark)) or ""
+    due = [name for name in DECIDING if name not in readings]
+    text = host.get_fact(RootOutput, script=script(mark, due)) or ""
+    readings.update(unframe(mark, text))
     gathered = datetime.now(UTC).isoformat(timespec="seconds")
-    facts = HostFacts(host.name, gathered, unframe(mark, text))
+    facts = HostFacts(host.name, gathered, dict(readings))
     return Known(resolved, derived.derive(resolved, facts), facts)

@@ -18,6 +18,8 @@ from deploy.operations import (
     write_files,
 )
 
+CHANGING = ("kernel", "boot", "loader", "grub_cfg", "disk")
+
 PREVIOUS = f"{changes.GRUB_CFG}.previous"
 
 # $1 the new menu. grub-mkconfig ends by writing over its target in place (trixie: cat grub.cfg.new
@@ -64,15 +66,15 @@ UPDATE_INITRAMFS = f"set -e\n{LOCK}\nupdate-initramfs -u -k all"
 @deploy("kernel")
 def kernel() -> None:
     """Every step asks the host what is due, so an interrupted run is healed by the next one."""
-    write_files(name="GRUB drop-in", changes=changes.drop_in, check="sh -n")
-    write_files(name="our keys in other GRUB files", changes=changes.grub_files, check="sh -n")
+    write_files(name="GRUB drop-in", changes=changes.drop_in, check='sh -n "$1"')
+    write_files(name="our keys in other GRUB files", changes=changes.grub_files, check='sh -n "$1"')
     write_files(name="our keys in modprobe.d", changes=changes.module_options)
     update_initramfs(name="initramfs")
     build_grub_cfg(name="grub.cfg")
 
 
 @operation()
-@asks_host
+@asks_host(CHANGING)
 def update_initramfs(host_is: Known) -> Commands:
     """Build the initramfs of every kernel again when it holds an older modprobe.d."""
     if not changes.initramfs(host_is.derived, host_is.facts):
@@ -87,7 +89,7 @@ def update_initramfs(host_is: Known) -> Commands:
 
 
 @operation()
-@asks_host
+@asks_host(CHANGING)
 def build_grub_cfg(host_is: Known) -> Commands:
     """Build grub.cfg beside the real one, check it, and only then put it in place."""
     derived = host_is.derived

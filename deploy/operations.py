@@ -19,7 +19,10 @@ from apuhost.errors import ApuhostError
 from apuhost.host_facts import HostFacts
 from apuhost.report import diff
 from apuhost.verdicts.refusals import refusals
-from deploy.facts import Known, forget, known
+from deploy.facts import DECIDING, Known, forget, known
+
+FILES = ("grub", "modprobe", "kernel", "apt_sources", "daemon_json", "compose", "units", "docker")
+"""Probes that tell of files which are written as a whole."""
 
 Commands = Generator[PyinfraCommand, None, None]
 
@@ -36,8 +39,9 @@ if grep -q "POSIX .*:$inode 0 EOF" /proc/locks; then
 fi"""
 
 # $1 target, $2 sha256 of what it held when the change was worked out ("-": no file),
-# $3 a command that checks the new file ("true": nothing to check), $4 "keep" for the first state,
+# $3 a shell command that checks the new file, its "$1", $4 "keep" for the first state,
 # $5 sha256 of the new content: a broken connection ends standard input early, without an error.
+# A file of ours that becomes empty is removed.
 INSTALL = f"""set -e
 {LOCK}
 target=$(readlink -m -- "$1") new=$target.apuhost-new folder=$(dirname -- "$target")
@@ -54,12 +58,13 @@ chmod 0644 "$new"
 if [ -e "$target" ]; then
   chown --reference="$target" "$new"; chmod --reference="$target" "$new"
 fi
-$3 "$new" || {{ rm -f "$new"; exit 1; }}
+sh -c "$3" check "$new" || {{ rm -f "$new"; exit 1; }}
 if [ "$4" = keep ]; then
   kept=$1{BACKUP} number=1
   while [ -e "$kept" ]; do number=$((number + 1)); kept=$1{BACKUP}.$number; done
   cp -p -- "$target" "$kept"; sync "$kept"
 fi
+if [ "$4" = replace ] && [ ! -s "$new" ]; then rm -f "$new" "$target"; sync "$folder"; exit; fi
 sync "$new"
 mv -T -- "$new" "$target"
 sync "$folder"
@@ -77,27 +82,37 @@ def fails(sentence: str) -> StringCommand:
     return root_script('printf "%s\\n" "$1" >&2; exit 1', sentence)
 
 
-def asks_host(body: Callable[..., Commands]) -> Callable[..., Commands]:
-    """Give an operation's body what is known of the host; a host that cannot tell fails."""
+Body = Callable[..., Commands]
 
-    # Not functools.wraps: pyinfra binds the caller's arguments to the signature it would show.
-    def asked(*arguments: object, **keywords: object) -> Commands:
-        try:
-            for command in body(known(), *arguments, **keywords):
-                forget()
-                yield command
-        except ApuhostError as error:
-            yield fails(str(error))
-        except Exception as error:  # a fault of ours must not end the run of the other hosts
-            logger.error(traceback.format_exc())
-            yield fails(f"apuhost itself failed: {error!r}")
 
-    asked.__name__ = body.__name__
-    return asked
+def asks_host(changing: Iterable[str] = DECIDING) -> Callable[[Body], Body]:
+    """Give an operation's body what is known of the host; a host that cannot tell fails.
+
+    `changing` names the probes whose answer its commands may change.
+    """
+    names = tuple(changing)
+
+    def decorated(body: Body) -> Body:
+        # Not functools.wraps: pyinfra binds the caller's arguments to the signature it would show.
+        def asked(*arguments: object, **keywords: object) -> Commands:
+            try:
+                for command in body(known(), *arguments, **keywords):
+                    forget(names)
+                    yield command
+            except ApuhostError as error:
+                yield fails(str(error))
+            except Exception as error:  # a fault of ours must not end the run of the other hosts
+                logger.error(traceback.format_exc())
+                yield fails(f"apuhost itself failed: {error!r}")
+
+        asked.__name__ = body.__name__
+        return asked
+
+    return decorated
 
 
 @operation()
-@asks_host
+@asks_host(())
 def admit(host_is: Known) -> Commands:
     """Fail a host that must not be touched, before any other operation reaches it."""
     refused = refusals(host_is.settings, host_is.derived, host_is.facts)
@@ -108,25 +123,26 @@ def admit(host_is: Known) -> Commands:
 
 
 @operation()
-@asks_host
+@asks_host((*FILES, "boot", "loader", "disk"))
 def write_files(
     host_is: Known,
     changes: Callable[[Derived, HostFacts], Iterable[FileChange]],
-    check: str = "true",
+    check: str = ":",
 ) -> Commands:
     """Write every file that `changes` finds due: whole or not at all, the first state kept.
 
     + changes: what to write, worked out from the host's facts
-    + check: a command that is given the new file and fails if it must not be activated
+    + check: a shell command that fails if the new file, "$1", must not be activated
     """
     due = tuple(changes(host_is.derived, host_is.facts))
     if not due:
         host.noop("files are as they should be")
     for change in due:
-        yield _install(change, check)
+        yield write_file(change, check)
 
 
-def _install(change: FileChange, check: str) -> StringCommand:
+def write_file(change: FileChange, check: str) -> StringCommand:
+    """The command that puts one file in place; its diff is said where that is asked for."""
     if state.config.DIFF:
         for line in diff(change):
             logger.info("    %s", line)

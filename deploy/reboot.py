@@ -44,7 +44,7 @@ REMEMBER = f"mkdir -p {REBOOTED_FOR.rpartition('/')[0]} && printf '%s\\n' \"$@\"
 
 
 @operation(is_idempotent=False)
-@asks_host
+@asks_host()
 def reboot(host_is: Known) -> Commands:
     """Reboot when the host's state asks for it, and wait for another boot id."""
     why = changes.reasons(host_is.derived, host_is.facts)

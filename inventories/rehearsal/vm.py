@@ -1,4 +1,8 @@
-"""The throw-away VM of `apuhost rehearse`: its address and keys stand in its state directory."""
+"""The throw-away VM of `apuhost rehearse`: what stands in its state directory.
+
+Its address and keys, and what it pulls from the registries beside it: the stand-in's image and
+model by their digests, and the CA that signed the registries' certificate.
+"""
 
 from apuhost.rehearsal import state
 
@@ -13,6 +17,16 @@ hosts = [
             "ssh_user": _machine.user,
             "ssh_key": str(_machine.key),
             "ssh_known_hosts_file": str(_machine.known_hosts),
+            "docker_site_ca": _machine.ca.read_text(encoding="ascii"),
+            "ollama_image": _machine.image,
+            "models_list": [
+                {
+                    "name": _machine.model,
+                    "digest": _machine.model_digest,
+                    "parameters": {"num_batch": 256, "num_ctx": 8192},
+                    "preload": True,
+                },
+            ],
         },
     ),
 ]

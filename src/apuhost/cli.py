@@ -130,7 +130,7 @@ def deploy(inventory: Inventory, limit: Limit = None, yes: Yes = False) -> None:
 
 
 @app.command()
-def verify(
+def verify(  # noqa: PLR0913, PLR0917  (an option each)
     inventory: Annotated[Path | None, typer.Argument(metavar="[INVENTORY]")] = None,
     limit: Limit = None,
     saved: Annotated[
@@ -139,12 +139,16 @@ def verify(
     json: Annotated[
         str | None, typer.Option("--json", metavar="FILE", help="write JSON; - is stdout")
     ] = None,
+    active: Annotated[
+        bool, typer.Option("--active", help="let every loaded model generate a token")
+    ] = False,
     verbose: Every = False,
 ) -> None:
     """Is every setting really in force? Names the first layer that differs, and the fix."""
     from apuhost.commands import verify as command
 
-    raise typer.Exit(command.run(inventory, limit or [], saved, json, every=verbose))
+    asked = command.Asked(inventory, limit or [], saved, active)
+    raise typer.Exit(command.run(asked, json, every=verbose))
 
 
 @app.command()

@@ -11,18 +11,16 @@ from apuhost.settings.kernel import GTT_KEY, IOMMU_KEYS, LOCKUP_KEY
 
 @dataclass(frozen=True)
 class Derived:
-    """Kernel parameters for one host; GTT in GiB, memory in KiB, pages of 4 KiB."""
+    """For one host: GTT in GiB, memory in KiB, pages of 4 KiB; the GPU by its PCI device id."""
 
+    settings: Settings
     mem_total_kib: int
     gtt_gib: int | None
     pages_limit: int | None
     rings: RingTimeouts
     kernel_parameters: tuple[str, ...]
     removed_keys: frozenset[str]
-
-    def template_values(self) -> dict[str, object]:
-        """The variables that roles/kernel/templates may use."""
-        return {"kernel_parameters": list(self.kernel_parameters)}
+    gpu: str
 
     @property
     def managed_keys(self) -> frozenset[str]:
@@ -44,13 +42,19 @@ def derive(settings: Settings, facts: HostFacts) -> Derived:
     gtt = sizing.automatic_gtt_gib(memory) if wanted == "auto" else wanted
     typed = str(settings.kernel.kernel_lockup_timeout_ms)
     return Derived(
+        settings=settings,
         mem_total_kib=memory,
         gtt_gib=gtt,
         pages_limit=None if gtt is None else sizing.pages_limit(gtt),
         rings=kernels.ring_timeouts(typed, facts.kernel.running),
         kernel_parameters=_parameters(settings, gtt),
         removed_keys=_removed_keys(settings, gtt),
+        gpu=simulated.gpu.partition(":")[2] if simulated else _gpu(facts),
     )
+
+
+def _gpu(facts: HostFacts) -> str:
+    return facts.gpus.amd[0].device if facts.gpus.amd else ""
 
 
 def key_of(parameter: str) -> str:

@@ -13,7 +13,7 @@ from typing import IO
 
 from apuhost.connection import Connection, as_root
 from apuhost.errors import ApuhostError
-from apuhost.host_facts import HostFacts, script, unframe
+from apuhost.host_facts import PROBES, HostFacts, script, unframe
 from apuhost.inventory import Host
 
 Process = subprocess.Popen[bytes]
@@ -29,15 +29,18 @@ class Unreachable(ApuhostError):
     """A host gave no facts: not reached, not trusted, or no way to become root."""
 
 
-def gather(hosts: Iterable[Host]) -> dict[str, HostFacts | Unreachable]:
+def gather(
+    hosts: Iterable[Host], probes: Iterable[str] = tuple(PROBES)
+) -> dict[str, HostFacts | Unreachable]:
     """The facts of every host, all at once; a host that gave none is there with the reason."""
+    names = tuple(probes)
     asked = tuple(hosts)
     if not asked:
         return {}
     running: set[Process] = set()
     with ThreadPoolExecutor(min(MOST_HOSTS_AT_ONCE, len(asked))) as pool:
         try:
-            answers = list(pool.map(lambda host: _ask(host, running), asked))
+            answers = list(pool.map(lambda host: _ask(host, names, running), asked))
         except BaseException:
             # Ctrl-C: what runs in sessions of its own does not get it.
             pool.shutdown(wait=False, cancel_futures=True)
@@ -48,10 +51,10 @@ def gather(hosts: Iterable[Host]) -> dict[str, HostFacts | Unreachable]:
     return dict(zip((host.name for host in asked), answers, strict=True))
 
 
-def _ask(host: Host, running: set[Process]) -> HostFacts | Unreachable:
+def _ask(host: Host, probes: tuple[str, ...], running: set[Process]) -> HostFacts | Unreachable:
     mark = f"==apuhost-{secrets.token_hex(8)}=="
     try:
-        text = _run(as_root(host, script(mark)), running)
+        text = _run(as_root(host, script(mark, probes)), running)
         readings = unframe(mark, text)
         if not readings:
             raise Unreachable("answered, but ran no probe: is its login shell a shell?")

@@ -5,7 +5,7 @@ again by the same parsers.
 """
 
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from types import ModuleType
@@ -14,9 +14,17 @@ from typing import TypeVar
 from apuhost.errors import ApuhostError
 from apuhost.probes import (
     ParseError,
+    accounts,
+    apt_sources,
     boot,
     cmdline,
+    compose,
+    containers,
+    daemon_json,
     disk,
+    docker,
+    firewall,
+    generation,
     gpus,
     grub,
     grub_cfg,
@@ -25,9 +33,17 @@ from apuhost.probes import (
     loader,
     machine,
     meminfo,
+    model_store,
     modprobe,
     modules,
+    nodes,
+    ollama_api,
+    ollama_log,
     os_release,
+    packages,
+    runners,
+    units,
+    vulkaninfo,
 )
 from apuhost.probes.pairs import whole_number
 
@@ -48,8 +64,28 @@ PROBES: Mapping[str, ModuleType] = {
         gpus,
         iommu,
         disk,
+        packages,
+        apt_sources,
+        accounts,
+        nodes,
+        vulkaninfo,
+        docker,
+        daemon_json,
+        containers,
+        compose,
+        ollama_api,
+        model_store,
+        runners,
+        ollama_log,
+        units,
+        firewall,
     )
 }
+
+ACTIVE_PROBES: Mapping[str, ModuleType] = {"generation": generation}
+"""Asked only when somebody wants it (--active): they make the host work."""
+
+_EVERY: Mapping[str, ModuleType] = {**PROBES, **ACTIVE_PROBES}
 
 PROBE_TIMEOUT_S = 30
 
@@ -160,9 +196,89 @@ class HostFacts:
         """Free space."""
         return self._read("disk", disk.parse)
 
+    @cached_property
+    def packages(self) -> packages.Packages:
+        """Installed packages."""
+        return self._read("packages", packages.parse)
 
-def script(mark: str) -> str:
-    """The one script that runs every probe; `mark` frames what each one prints.
+    @cached_property
+    def apt_sources(self) -> apt_sources.AptSources:
+        """Where apt takes packages from."""
+        return self._read("apt_sources", apt_sources.parse)
+
+    @cached_property
+    def accounts(self) -> accounts.Accounts:
+        """Users, and who is in which group."""
+        return self._read("accounts", accounts.parse)
+
+    @cached_property
+    def nodes(self) -> nodes.Nodes:
+        """The GPU's device nodes."""
+        return self._read("nodes", nodes.parse)
+
+    @cached_property
+    def vulkaninfo(self) -> vulkaninfo.Vulkaninfo:
+        """Vulkan's devices on the host."""
+        return self._read("vulkaninfo", vulkaninfo.parse)
+
+    @cached_property
+    def docker(self) -> docker.Docker:
+        """The container engine."""
+        return self._read("docker", docker.parse)
+
+    @cached_property
+    def daemon_json(self) -> daemon_json.DockerFiles:
+        """daemon.json and the drop-ins of docker.service."""
+        return self._read("daemon_json", daemon_json.parse_files_of)
+
+    @cached_property
+    def containers(self) -> containers.Containers:
+        """Containers, images, volumes."""
+        return self._read("containers", containers.parse)
+
+    @cached_property
+    def compose(self) -> compose.Compose:
+        """Compose files."""
+        return self._read("compose", compose.parse)
+
+    @cached_property
+    def ollama_api(self) -> ollama_api.OllamaApi:
+        """What Ollama itself answers."""
+        return self._read("ollama_api", ollama_api.parse)
+
+    @cached_property
+    def model_store(self) -> model_store.ModelStore:
+        """Models as files."""
+        return self._read("model_store", model_store.parse)
+
+    @cached_property
+    def runners(self) -> runners.Processes:
+        """Ollama's processes."""
+        return self._read("runners", runners.parse_processes)
+
+    @cached_property
+    def ollama_log(self) -> ollama_log.OllamaLog:
+        """What Ollama logged since its start."""
+        return self._read("ollama_log", ollama_log.parse)
+
+    @cached_property
+    def units(self) -> units.Units:
+        """Systemd units and files of ours."""
+        return self._read("units", units.parse)
+
+    @cached_property
+    def firewall(self) -> firewall.Firewall:
+        """Rules for published ports, and who listens."""
+        return self._read("firewall", firewall.parse)
+
+    @cached_property
+    def generation(self) -> generation.Generation:
+        """A token of every loaded model."""
+        return self._read("generation", generation.parse)
+
+
+def script(mark: str, names: Iterable[str] = tuple(PROBES)) -> str:
+    """The one script that runs these probes; `mark` frames what each one prints.
 
     The mark is new for every run, so that no file's content can imitate it.
     """
@@ -174,14 +290,14 @@ def script(mark: str) -> str:
   printf '\\n{mark} end %s %d\\n' "$1" "$?"
 }}""",
     ]
-    lines += [f"probe {name} {shlex.quote(module.COMMAND)}" for name, module in PROBES.items()]
+    lines += [f"probe {name} {shlex.quote(_EVERY[name].COMMAND)}" for name in names]
     return "\n".join(lines)
 
 
 def unframe(mark: str, text: str) -> dict[str, Reading]:
     """The readings in the script's output; what was cut off before its end mark is left out."""
     readings = {}
-    for name in PROBES:
+    for name in _EVERY:
         _, began, rest = text.partition(f"{mark} begin {name}\n")
         body, ended, tail = rest.partition(f"\n{mark} end {name} ")
         number, whole, _ = tail.partition("\n")

@@ -71,7 +71,8 @@ def _host() -> Iterator[str]:
     for name, field in HostSettings.model_fields.items():
         models = [part for part in get_args(field.annotation) if _is_model(part)]
         why = "\n".join(inspect.getdoc(model) or "" for model in models)
-        yield _entry(name, HOST_DESCRIPTIONS[name], field.default, why)
+        default = field.get_default(call_default_factory=True)
+        yield _entry(name, HOST_DESCRIPTIONS[name], default, why)
 
 
 def _is_model(part: object) -> bool:

@@ -9,7 +9,7 @@ from shlex import quote
 from textwrap import wrap
 from typing import Any
 
-from apuhost.changes import FileChange, HostPlan
+from apuhost.changes import FileChange, HostPlan, RolePlan
 from apuhost.verdicts import Layer, Severity, Status, Verdict
 from apuhost.verdicts.host import HostReport
 
@@ -41,33 +41,31 @@ def plan_lines(host: str, plan: HostPlan) -> list[str]:
 
 
 def _plan_lines(host: str, plan: HostPlan) -> list[str]:
-    if plan.empty:
-        return [f"{host}  nothing to change", *_notes(plan)]
-    lines = [f"{host}  {_headline(plan)}"]
-    for change in plan.files:
-        lines.append(f"  {'kernel':8} {change.path:38} {change.why}")
-        lines += [f"             {line}" for line in diff(change)]
-    lines += _steps("initramfs", "built again", plan.initramfs)
-    lines += _steps("/boot/grub/grub.cfg", "built again, checked, then put in place", plan.grub_cfg)
-    lines += [f"  reboot   {reason}" for reason in plan.reboot]
-    return lines + _notes(plan)
+    headline = "nothing to change" if plan.empty else _headline(plan)
+    lines = [f"{host}  {headline}"]
+    for role in plan.roles:
+        lines += _role_lines(role, every=not plan.empty)
+    return [*lines, *(f"  {'reboot':8} {reason}" for reason in plan.reboot)]
+
+
+def _role_lines(role: RolePlan, *, every: bool) -> list[str]:
+    """What changes, then what stays (not worth a word where nothing changes), then the notes."""
+    lines = [f"{keeps}" for keeps in role.kept] if every else []
+    for change in role.files:
+        lines.append(f"{change.path:38} {change.why}")
+        lines += [f"    {line}" for line in diff(change)]
+    for action in role.actions:
+        lines.append(f"{action.what:38} {action.how}")
+        lines += [f"    {why}" for why in action.why]
+    lines += [f"note: {note}" for note in role.notes]
+    return [f"  {role.role if number == 0 else '':8} {line}" for number, line in enumerate(lines)]
 
 
 def _headline(plan: HostPlan) -> str:
-    count = len(plan.files) + bool(plan.initramfs) + bool(plan.grub_cfg)
+    count = sum(len(role.files) + len(role.actions) for role in plan.roles)
     things = f"{count} thing{'s' if count != 1 else ''}"
     changing = f"would change {things}" if count else "would change nothing"
     return f"{changing} and reboot once" if plan.reboot else f"{changing}; no reboot"
-
-
-def _steps(what: str, done: str, reasons: Sequence[str]) -> list[str]:
-    if not reasons:
-        return []
-    return [f"  {'kernel':8} {what:38} {done}", *(f"             {why}" for why in reasons)]
-
-
-def _notes(plan: HostPlan) -> list[str]:
-    return [f"  note: {note}" for note in plan.notes]
 
 
 def verify_lines(reports: Sequence[HostReport], inventory: str, *, every: bool) -> list[str]:
@@ -87,7 +85,7 @@ def _host_lines(report: HostReport, inventory: str, *, every: bool) -> list[str]
     lines = [f"{report.host}  {report.header}", ""]
     for verdict in sorted(shown, key=lambda v: order.index(v.status)):
         lines += verdict_lines(verdict, report.host, inventory)
-    return [*lines, *([""] if shown else []), _count(report.verdicts)]
+    return [*lines, *([""] if shown else []), *_count(report.verdicts)]
 
 
 def verdict_lines(verdict: Verdict, host: str, inventory: str) -> list[str]:
@@ -99,6 +97,8 @@ def verdict_lines(verdict: Verdict, host: str, inventory: str) -> list[str]:
     if verdict.status is Status.FAIL and verdict.layer:
         evidence = f"  ({verdict.evidence})" if verdict.evidence else ""
         lines += _wrapped(INDENT, f"differs first at: {verdict.layer}{evidence}")
+    if verdict.reason and verdict.status is Status.FAIL:
+        lines += _wrapped(INDENT, verdict.reason)
     if verdict.fix and verdict.status is Status.FAIL:
         # In one piece, whatever its width: it is there to be copied.
         lines.append(f"{INDENT}fix: {fix(verdict, host, inventory)}")
@@ -136,7 +136,7 @@ def _sentence(verdict: Verdict) -> str:
             return f"{verdict.expected}: {verdict.reason}"
 
 
-def _count(verdicts: Iterable[Verdict]) -> str:
+def _count(verdicts: Iterable[Verdict]) -> list[str]:
     """`kernel 5/6   gpu 1/1      6 of 7, 1 failed`: skipped ones are told, not counted."""
     judged = [v for v in verdicts if v.status is not Status.SKIP]
     good = Counter(v.id.partition(".")[0] for v in judged if v.status is Status.PASS)
@@ -152,7 +152,9 @@ def _count(verdicts: Iterable[Verdict]) -> str:
         "skipped": found[Status.SKIP],
     }
     said += [f"{count} {word}" for word, count in counts.items() if count]
-    return f"{'   '.join(parts)}      {', '.join(said)}"
+    concerns, total_said = "   ".join(parts), ", ".join(said)
+    line = f"{concerns}      {total_said}"
+    return [line] if len(line) <= WIDTH else [concerns, total_said]
 
 
 def exit_status(reports: Iterable[HostReport]) -> int:

@@ -7,15 +7,18 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
+from tests.support import stack
 from tests.support.hosts import host_facts, settings
 from tests.support.imports import CORE, files, imported, module
+from tests.support.verdicts import also
 
 import apuhost
 from apuhost import roles
 from apuhost.host_facts import HostFacts
 from apuhost.roles import CHECKOUT
+from apuhost.settings import ROLES
 from apuhost.settings.connection import PYINFRA_KEYS
-from apuhost.verdicts.host import verdicts
+from apuhost.verdicts.host import CONCERNS, verdicts
 
 NAMES = re.compile(r"[a-z_]+(?:, [a-z_]+)*(?:\s*>\s*[a-z_]+(?:, [a-z_]+)*)+")
 PROCESSES = {"subprocess", "socket", "pty", "multiprocessing", "asyncio", "paramiko", "http"}
@@ -106,6 +109,11 @@ def ids(facts: HostFacts) -> list[str]:
     return [verdict.id for verdict in verdicts(settings(), facts)]
 
 
+def active() -> list[str]:
+    """What is judged only where it was asked for."""
+    return [each for concern in CONCERNS for each in getattr(concern, "ACTIVE_IDS", ())]
+
+
 def asked(file: Path) -> dict[str, list[str]]:
     """For every check function of a file the verdicts that it asks for."""
     functions = [
@@ -134,7 +142,7 @@ CHECKS = {
 
 
 def test_every_verdict_is_asked_by_exactly_one_check() -> None:
-    given = Counter(ids(host_facts()))
+    given = Counter([*ids(host_facts()), *active()])
     assert Counter(question for questions in CHECKS.values() for question in questions) == given
     assert set(given.values()) == {1}
 
@@ -148,6 +156,20 @@ def test_a_check_asks_one_question_of_its_own_concern(check: str, questions: lis
 
 def test_every_verdict_is_there_whatever_could_be_read() -> None:
     assert ids(HostFacts("minipc", "", {})) == ids(host_facts())
+
+
+def test_what_was_asked_for_is_judged_last() -> None:
+    asked = also(host_facts(), generation=stack.generation())
+    assert ids(asked) == [*ids(host_facts()), *active()]
+
+
+@pytest.mark.parametrize("role", roles.names())
+def test_a_role_that_is_not_applied_gives_no_verdict(role: str) -> None:
+    others = [name for name in ROLES if name != role]
+    for facts in (host_facts(), HostFacts("minipc", "", {})):
+        found = verdicts(settings(host_roles=others), facts)
+        assert role not in {verdict.id.partition(".")[0] for verdict in found}
+        assert "gpu.driver" in {verdict.id for verdict in found}
 
 
 def test_pyinfras_own_keys_are_pyinfras() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.hosts import LINE, PARAMETERS, host_facts, menu, settings
+from tests.support.hosts import LINE, PARAMETERS, REFERENCE, host_facts, menu, settings
 
 from apuhost import evidence
 from apuhost.evidence import INDEX, EvidenceError
@@ -19,7 +19,8 @@ from apuhost.verdicts.host import verdicts
 DATA = {
     "kernel_gtt_gib": 48,
     "host_simulated": None,
-    "ssh_user": "admin",
+    "models_list": [REFERENCE],
+    "ssh_user": "operator",
     "_sudo_password": "secret",
     "ssh_key_password": "secret",
 }
@@ -53,7 +54,7 @@ def test_secrets_are_not_saved(tmp_path: Path) -> None:
     folder = saved(tmp_path, host_facts())
     texts = "".join(file.read_text() for file in folder.iterdir())
     assert "secret" not in texts
-    assert "admin" not in texts
+    assert "operator" not in texts
 
 
 HASH = "grub.pbkdf2.sha512.10000.C0FFEE.BEEF"

@@ -21,7 +21,7 @@ from apuhost.host_facts import HostFacts, Reading
 from apuhost.verdicts import Layer, Status, Verdict
 from apuhost.verdicts.host import report, verdicts
 
-ASKED = settings(kernel_gtt_gib=48)
+ASKED = settings(kernel_gtt_gib=48, host_roles=["kernel"])
 
 
 def verdict(facts: HostFacts, verdict_id: str, **data: object) -> Verdict:

@@ -4,6 +4,7 @@ import json
 import shlex
 
 import pytest
+from tests.support import stack
 from tests.support.hosts import (
     DEFAULT_GRUB,
     DROP_IN,
@@ -30,7 +31,8 @@ from apuhost.verdicts.host import report as judge
 
 GRUB = "/etc/default/grub"
 INVENTORY = "inventories/minipc.py"
-ASKED = settings(kernel_gtt_gib=48)
+ASKED = settings(kernel_gtt_gib=48, host_roles=["kernel"])
+WHOLE = settings(kernel_gtt_gib=48)
 BY_HAND = host_facts(
     grub={GRUB: f'GRUB_CMDLINE_LINUX_DEFAULT="quiet {PARAMETERS}"\n'},
     grub_cfg=menu(f"quiet {PARAMETERS}"),
@@ -48,7 +50,26 @@ BEHIND = host_facts(
         "/etc/default/grub.d/zzz.cfg": "GRUB_CMDLINE_LINUX_DEFAULT=quiet\n",
     }
 )
-SIMULATED = settings(kernel_gtt_gib=48, host_simulated={"memory_gib": 61, "gpu": "1002:1900"})
+EMPTY = host_facts(
+    packages=stack.packages(*stack.PACKAGES),
+    nodes="",
+    vulkaninfo=stack.vulkaninfo(stack.LLVMPIPE),
+    docker=stack.NO_DOCKER,
+    daemon_json="",
+    containers="absent\n",
+    compose="",
+    ollama_api=stack.framed({"error": "no container runs Ollama"}),
+    model_store=stack.framed({"end": ""}),
+    runners="end\n",
+    ollama_log="",
+    units=stack.units({}),
+    firewall=stack.firewall("0.0.0.0:22"),
+)
+SIMULATED = settings(
+    kernel_gtt_gib=48,
+    host_roles=["kernel"],
+    host_simulated={"memory_gib": 61, "gpu": "1002:1900"},
+)
 VIRTUAL = host_facts(machine="hostname=vm\nvirtualization=kvm\n", gpus="")
 
 
@@ -176,6 +197,9 @@ FAULTY = [
     pytest.param(ASKED, HostFacts("box1", "", {}), id="nothing read"),
     pytest.param(SIMULATED, VIRTUAL, id="a virtual machine"),
     pytest.param(settings(kernel_lockup_timeout_ms="1000,2000,3000,4000"), BARE, id="timeouts"),
+    pytest.param(WHOLE, host_facts(), id="every role"),
+    pytest.param(WHOLE, HostFacts("box1", "", {}), id="every role, nothing read"),
+    pytest.param(WHOLE, EMPTY, id="every role, nothing there"),
 ]
 
 

@@ -104,7 +104,7 @@ UBUNTU = (
         ),
         pytest.param(
             PARTS["os_release"],
-            os_release.OsRelease("debian", (), "Debian GNU/Linux", "13", None),
+            os_release.OsRelease("debian", (), "Debian GNU/Linux", "13", "trixie"),
             True,
             id="Debian",
         ),

@@ -2,12 +2,16 @@
 
 import re
 from collections.abc import Mapping
+from functools import cache
 
-from apuhost.changes import HostPlan
+from apuhost.changes import HostPlan, compose, models, ollama
+from apuhost.derived import derive
 from apuhost.host_facts import HostFacts, Reading
 from apuhost.probes import grub
-from apuhost.probes.files import TextFile, frame
+from apuhost.probes.files import TextFile
 from apuhost.settings import Settings, resolve
+from tests.support import stack
+from tests.support.stack import framed
 
 RELEASE = "6.12.117+deb13-amd64"
 GIB = 1024**3
@@ -26,7 +30,9 @@ GPU_780M = (
 
 PARTS: Mapping[str, str] = {
     "machine": "hostname=minipc\nvirtualization=none\nsys_vendor=GMKtec\n",
-    "os_release": 'ID=debian\nNAME="Debian GNU/Linux"\nVERSION_ID="13"\n',
+    "os_release": (
+        'ID=debian\nNAME="Debian GNU/Linux"\nVERSION_ID="13"\nVERSION_CODENAME=trixie\n'
+    ),
     "kernel": f"running {RELEASE}\ninstalled {RELEASE} 1600000000 1600000000 amdgpu ttm\n",
     "cmdline": f"{LINE} quiet {PARAMETERS}\n",
     "meminfo": f"MemTotal:       {63 * 1024 * 1024} kB\n",
@@ -45,7 +51,23 @@ PARTS: Mapping[str, str] = {
     "gpus": GPU_780M,
     "iommu": "groups=0\ntranslated=0\n",
     "disk": "/dev/nvme0n1p2 2000000000000 1 1000000000000 1% /\n",
+    "packages": stack.packages(),
+    "apt_sources": "candidate firmware-amd-graphics 20250410-2\n",
+    "accounts": stack.accounts(),
+    "nodes": stack.nodes(),
+    "vulkaninfo": stack.vulkaninfo(stack.RADV, stack.LLVMPIPE),
+    "docker": stack.docker(),
+    "daemon_json": stack.daemon_json(),
+    "containers": stack.containers(),
+    "compose": "",
+    "ollama_api": stack.ollama_api(stack.loaded()),
+    "model_store": stack.model_store(stack.QWEN),
+    "runners": stack.runners(stack.command()),
+    "ollama_log": stack.ollama_log(stack.COMPUTE),
+    "units": stack.units({}),
+    "firewall": stack.firewall(),
 }
+"""Every probe's text but the GRUB files', modprobe's, and the files that the roles render."""
 
 
 def menu(*lines: str) -> str:
@@ -71,11 +93,6 @@ def drop_in(parameters: str = PARAMETERS) -> str:
     )
 
 
-def framed(files: Mapping[str, str]) -> str:
-    """Files as a probe frames them."""
-    return frame(tuple(TextFile(path, text) for path, text in files.items()))
-
-
 def host_facts(
     *,
     grub: Mapping[str, str] | None = None,
@@ -91,10 +108,36 @@ def host_facts(
         "grub": framed(sources),
         "grub_cfg": framed({"/boot/grub/grub.cfg": text}),
         "modprobe": framed(modprobe or {}),
+        "compose": framed({compose.PATH: rendered()[compose.PATH]}),
+        "units": stack.units(unit_files()),
         **parts,
     }
+    return facts_of(texts)
+
+
+def facts_of(texts: Mapping[str, str]) -> HostFacts:
+    """A host whose probes print these texts."""
     readings = {name: Reading(text, 0) for name, text in texts.items()}
     return HostFacts("minipc", "2026-11-29T09:14:00+00:00", readings)
+
+
+@cache
+def rendered() -> Mapping[str, str]:
+    """The files of the roles ollama and models as a deploy of the reference host writes them."""
+    facts, asked = facts_of(PARTS), settings()
+    derived = derive(asked, facts)
+    changes = (
+        *compose.file(derived, facts),
+        *ollama.unit(derived, facts),
+        *models.program(derived, facts),
+        *models.unit(derived, facts),
+    )
+    return {change.path: change.after for change in changes}
+
+
+def unit_files() -> dict[str, str]:
+    """Those that the probe of units reads."""
+    return {path: text for path, text in rendered().items() if path != compose.PATH}
 
 
 def deployed(facts: HostFacts, plan: HostPlan) -> HostFacts:
@@ -127,9 +170,18 @@ def _next_boot(facts: HostFacts) -> str:
     return re.sub(r"firmware=.*\n", "", text)
 
 
+REFERENCE = {
+    "name": stack.QWEN.name,
+    "digest": stack.QWEN.digest,
+    "parameters": {"num_batch": 512, "draft_num_predict": 2},
+    "preload": True,
+}
+"""The model of the reference host, as an inventory asks for it."""
+
+
 def settings(**data: object) -> Settings:
-    """Settings from host data, which must be right."""
-    resolved, problems = resolve("minipc", data)
+    """Settings from host data, which must be right; the reference model where none is named."""
+    resolved, problems = resolve("minipc", {"models_list": [REFERENCE], **data})
     if resolved is None:
         raise ValueError(problems)
     return resolved

@@ -14,7 +14,7 @@ import pytest
 import testinfra
 from testinfra.host import Host as TestinfraHost
 
-from apuhost.rehearsal import image, machine, requirements, ssh, state
+from apuhost.rehearsal import image, machine, requirements, ssh, standin, standin_image, state
 from apuhost.rehearsal.state import Machine
 
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -132,9 +132,12 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     cache = state.cache_directory()
     requirements.ensure_packages(cache / "apt.log")
     base = image.cached(cache) or image.ensure(cache)
+    replacement = standin_image.ensure(cache)
     directory = tmp_path_factory.mktemp("vm") / "machine"
-    started = machine.start(machine.create(directory, base))
+    made = machine.create(directory, base)
     try:
+        machine.start(made)
+        started = machine.supply(made, replacement.directory, standin.VERSION)
         machine.wait_for_ssh(started)
         machine.snapshot(started, BARE)
         yield Lab(started)

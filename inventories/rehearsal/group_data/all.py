@@ -12,3 +12,6 @@ host_simulated = {"memory_gib": 61, "gpu": "1002:1900"}
 kernel_gtt_gib = 48
 kernel_amd_iommu = "off"
 kernel_lockup_timeout_ms = 10000
+
+vulkan_users = ["operator"]
+docker_users = ["operator"]

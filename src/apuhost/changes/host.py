@@ -1,9 +1,23 @@
 """The whole plan of one host, from its facts."""
 
-from apuhost.changes import HostPlan, kernel, reboot
+from collections.abc import Callable, Mapping
+
+from apuhost.changes import HostPlan, RolePlan, docker, kernel, models, ollama, reboot, vulkan
 from apuhost.derived import Derived, derive
 from apuhost.host_facts import HostFacts
 from apuhost.settings import Settings
+
+PLANS: Mapping[str, Callable[[Derived, HostFacts], RolePlan]] = {
+    "kernel": kernel.plan,
+    "vulkan": vulkan.plan,
+    "docker": docker.plan,
+    "ollama": ollama.plan,
+    "models": models.plan,
+}
+"""How every role is planned, in the order in which a deploy applies them."""
+
+IN_CONTAINERS = frozenset({"ollama", "models"})
+"""Roles whose state only a running engine tells."""
 
 
 def plan(settings: Settings, facts: HostFacts) -> HostPlan:
@@ -13,25 +27,21 @@ def plan(settings: Settings, facts: HostFacts) -> HostPlan:
         Unreadable: something that decides could not be read.
     """
     derived = derive(settings, facts)
-    initramfs = kernel.initramfs(derived, facts)
-    rebuilt = ("a new initramfs must be booted",) if initramfs else ()
-    return HostPlan(
-        files=kernel.files(derived, facts),
-        initramfs=initramfs,
-        grub_cfg=_menu(derived, facts),
-        reboot=(*reboot.reasons(derived, facts), *rebuilt),
-        notes=(*kernel.notes(settings, derived, facts), *_uncured(derived, facts)),
+    applied = tuple(
+        _role(role, derived, facts) for role in PLANS if role in settings.host.host_roles
     )
+    return HostPlan((*applied, *_uncured(derived, facts)), reboot.planned(derived, facts, applied))
 
 
-def _uncured(derived: Derived, facts: HostFacts) -> tuple[str, ...]:
-    return tuple(
+def _role(role: str, derived: Derived, facts: HostFacts) -> RolePlan:
+    if role in IN_CONTAINERS and docker.comes_up(derived, facts):
+        return RolePlan(role, notes=("what changes here is seen when Docker runs",))
+    return PLANS[role](derived, facts)
+
+
+def _uncured(derived: Derived, facts: HostFacts) -> tuple[RolePlan, ...]:
+    notes = tuple(
         f"rebooted for this already, and it still holds: {why} (does GRUB boot another entry?)"
         for why in reboot.uncured(derived, facts)
     )
-
-
-def _menu(derived: Derived, facts: HostFacts) -> tuple[str, ...]:
-    sources = (*kernel.drop_in(derived, facts), *kernel.grub_files(derived, facts))
-    changing = tuple(f"{change.path} changes" for change in sources)
-    return changing or kernel.grub_cfg_reasons(derived, facts)
+    return (RolePlan("reboot", notes=notes),) if notes else ()

@@ -5,16 +5,28 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 
 from apuhost import kernels, roles
-from apuhost.changes import BACKUP, FileChange
+from apuhost.changes import BACKUP, FileChange, RolePlan, due
 from apuhost.derived import Derived
 from apuhost.host_facts import HostFacts
 from apuhost.probes import grub, grub_cfg, modprobe
 from apuhost.probes.files import TextFile
-from apuhost.settings import Settings
 
 GRUB_DEFAULTS = "/etc/default/grub"
 DROP_IN = "/etc/default/grub.d/zz-apuhost.cfg"
 GRUB_CFG = "/boot/grub/grub.cfg"
+
+
+def plan(derived: Derived, facts: HostFacts) -> RolePlan:
+    """Everything that is due for the kernel role."""
+    return RolePlan(
+        "kernel",
+        files=files(derived, facts),
+        actions=(
+            *due("initramfs", "built again", initramfs(derived, facts)),
+            *due(GRUB_CFG, "built again, checked, then put in place", menu_reasons(derived, facts)),
+        ),
+        notes=notes(derived, facts),
+    )
 
 
 def files(derived: Derived, facts: HostFacts) -> tuple[FileChange, ...]:
@@ -26,9 +38,14 @@ def files(derived: Derived, facts: HostFacts) -> tuple[FileChange, ...]:
     )
 
 
+def values(derived: Derived) -> dict[str, object]:
+    """The variables that roles/kernel/templates may use."""
+    return {"kernel_parameters": list(derived.kernel_parameters)}
+
+
 def drop_in(derived: Derived, facts: HostFacts) -> tuple[FileChange, ...]:
     """The one owned file: nothing when it is already as it should be."""
-    after = roles.render("kernel", DROP_IN, derived.template_values())
+    after = roles.render("kernel", DROP_IN, values(derived))
     before = next((file.text for file in facts.grub.files if file.path == DROP_IN), None)
     why = "new" if before is None else "brought up to date"
     return () if before == after else (FileChange(DROP_IN, before, after, why, operators=False),)
@@ -87,10 +104,17 @@ def grub_cfg_reasons(derived: Derived, facts: HostFacts) -> tuple[str, ...]:
     return (*lacking, *newer)
 
 
-def notes(settings: Settings, derived: Derived, facts: HostFacts) -> tuple[str, ...]:
+def menu_reasons(derived: Derived, facts: HostFacts) -> tuple[str, ...]:
+    """Why grub.cfg is built again in this deploy: what it is made from changes, or has changed."""
+    sources = (*drop_in(derived, facts), *grub_files(derived, facts))
+    changing = tuple(f"{change.path} changes" for change in sources)
+    return changing or grub_cfg_reasons(derived, facts)
+
+
+def notes(derived: Derived, facts: HostFacts) -> tuple[str, ...]:
     """What an operator should know before saying yes."""
     said = []
-    if settings.kernel.kernel_amd_iommu == "off":
+    if derived.settings.kernel.kernel_amd_iommu == "off":
         said.append("amd_iommu=off hides the NPU and switches DMA protection off")
     if not facts.gpus.amd and not facts.machine.virtual:
         said.append("no AMD GPU on its PCI bus: nothing here will help it")
@@ -98,7 +122,7 @@ def notes(settings: Settings, derived: Derived, facts: HostFacts) -> tuple[str, 
         f"{path} sets {', '.join(keys)} and is not edited: {why}"
         for path, keys, why in untouched(derived, facts)
     ]
-    return (*said, *_ring_notes(settings, derived, facts.kernel.running))
+    return (*said, *_ring_notes(derived, facts.kernel.running))
 
 
 def untouched(derived: Derived, facts: HostFacts) -> tuple[tuple[str, list[str], str], ...]:
@@ -123,9 +147,9 @@ def _packaged(key: str, derived: Derived) -> str:
     return "the kernel line outweighs it"
 
 
-def _ring_notes(settings: Settings, derived: Derived, release: str) -> list[str]:
+def _ring_notes(derived: Derived, release: str) -> list[str]:
     """Rings that get less than was typed, or less than this kernel gives by itself."""
-    typed = str(settings.kernel.kernel_lockup_timeout_ms)
+    typed = str(derived.settings.kernel.kernel_lockup_timeout_ms)
     one = None if "," in typed else int(typed)
     default = kernels.lockup_behaviour(release).default
     said = []

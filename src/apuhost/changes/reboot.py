@@ -1,7 +1,8 @@
 """Why a host must be rebooted. State decides, never what this run happened to change."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
+from apuhost.changes import FIRMWARE, HostPlan, RolePlan
 from apuhost.derived import Derived
 from apuhost.host_facts import HostFacts
 from apuhost.kernels import same_meaning
@@ -22,8 +23,19 @@ def uncured(derived: Derived, facts: HostFacts) -> tuple[str, ...]:
     return tuple(why for why in _all(derived, facts) if why in facts.boot.rebooted_for)
 
 
+def planned(derived: Derived, facts: HostFacts, applied: Iterable[RolePlan]) -> tuple[str, ...]:
+    """Every reason to reboot at the end of a deploy that does all this."""
+    coming = HostPlan(tuple(applied))
+    rebuilt = ("a new initramfs must be booted",) if coming.why("initramfs") else ()
+    firmware = ("GPU firmware comes new",) if coming.why(FIRMWARE) and facts.gpus.amd else ()
+    return (*reasons(derived, facts), *rebuilt, *firmware)
+
+
 def _all(derived: Derived, facts: HostFacts) -> tuple[str, ...]:
-    return (*_line(derived, facts), *newer(facts), *_gpu(facts))
+    applied = derived.settings.host.host_roles
+    line = _line(derived, facts) if "kernel" in applied else ()
+    hardware = (*newer(facts), *_gpu(facts)) if {"kernel", "vulkan"} & set(applied) else ()
+    return (*line, *hardware)
 
 
 def _line(derived: Derived, facts: HostFacts) -> Iterator[str]:

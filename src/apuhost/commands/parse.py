@@ -9,7 +9,7 @@ from pathlib import Path
 
 from apuhost.errors import ApuhostError
 from apuhost.host_facts import PROBES
-from apuhost.probes import ParseError, cmdline, grub, grub_cfg, modprobe
+from apuhost.probes import ParseError, cmdline, grub, grub_cfg, modprobe, runners
 from apuhost.probes.files import TextFile, frame
 
 FRAME = "==> "
@@ -75,13 +75,25 @@ def _one_file(text: str) -> grub.GrubDefaults:
     return grub.defaults(text)
 
 
+# Probes whose text is of our own making, and means nothing to who has not read the probe.
+_INNER = frozenset(
+    {"accounts", "apt_sources", "compose", "containers", "docker", "firewall", "model_store"}
+    | {"nodes", "ollama_api", "packages", "runners", "units"}
+)
+
 READERS: Mapping[str, Reader] = {
-    **{name.replace("_", "-"): module.parse for name, module in PROBES.items()},
+    **{
+        name.replace("_", "-"): module.parse
+        for name, module in PROBES.items()
+        if name not in _INNER
+    },
     # One file's text, not the framed files of the probe; fields as the contract names them.
     "grub-cfg": lambda text: grub_cfg.parse(_framed("/boot/grub/grub.cfg", text)),
     "modprobe": lambda text: modprobe.parse(_framed("/etc/modprobe.d/file.conf", text)),
     "cmdline": lambda text: cmdline.document(cmdline.parse(text)),
     "grub": _one_file,
+    # Command lines as people paste them; the probe's are framed with their environment.
+    "runner-cmd": runners.parse,
 }
 
 

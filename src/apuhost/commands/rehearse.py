@@ -9,7 +9,8 @@ from pathlib import Path
 from apuhost import engines, roles
 from apuhost.commands import deploy as deploying
 from apuhost.commands import plan, verify
-from apuhost.rehearsal import image, machine, requirements, ssh, state
+from apuhost.commands.verify import Asked
+from apuhost.rehearsal import image, machine, requirements, ssh, standin, standin_image, state
 from apuhost.rehearsal.process import Heartbeat, RehearsalError
 from apuhost.rehearsal.state import Machine
 from apuhost.rehearsal.steps import Steps
@@ -27,13 +28,13 @@ def everything() -> int:
     """A new machine, deployed, rebooted and verified; the one of the last rehearsal is gone."""
     directory = state.state_directory()
     machine.destroy(directory)
-    steps = Steps(6, sys.stdout)
+    steps = Steps(7, sys.stdout)
     started = _up(steps, directory)
     log = directory.with_name(f"{directory.name}-deploy.log")
     with steps.step("deploy and reboot") as heartbeat:
         _deploy(log, heartbeat)
     with steps.step("verify"):
-        reports = verify.reports(INVENTORY, (), None)
+        reports = verify.reports(Asked(INVENTORY, active=True))
     steps.done()
     print()
     status = verify.show(reports, _shown(INVENTORY), None, every=True)
@@ -43,7 +44,7 @@ def everything() -> int:
 
 def up() -> int:
     """Build what is not cached, make the machine if there is none, start it if it does not run."""
-    steps = Steps(4, sys.stdout)
+    steps = Steps(5, sys.stdout)
     started = _up(steps, state.state_directory())
     steps.done()
     _say_what_next(started)
@@ -57,7 +58,7 @@ def deploy() -> int:
 
 def check() -> int:
     """`apuhost verify` on the machine."""
-    return verify.run(INVENTORY, (), None, None, every=True)
+    return verify.run(Asked(INVENTORY), None, every=True)
 
 
 def down() -> int:
@@ -79,13 +80,18 @@ def _up(steps: Steps, directory: Path) -> Machine:
     with steps.step("packages on this machine") as heartbeat:
         requirements.ensure_packages(cache / "apt.log", heartbeat)
         cached = image.cached(cache)
-        requirements.check_resources(cache, directory, image_cached=cached is not None)
+        replacement = standin_image.cached(cache)
+        both = cached is not None and replacement is not None
+        requirements.check_resources(cache, directory, image_cached=both)
     with steps.step("base image (cached)" if cached else "base image") as heartbeat:
         base = cached or image.ensure(cache, heartbeat)
+    with steps.step("Ollama's stand-in (cached)" if replacement else "Ollama's stand-in") as beat:
+        replacement = replacement or standin_image.ensure(cache, beat)
     with steps.step("machine and keys"):
         made = state.load(directory) if state.exists(directory) else machine.create(directory, base)
     with steps.step("boot") as heartbeat:
-        started = machine.start(made)
+        machine.start(made)
+        started = machine.supply(made, replacement.directory, standin.VERSION)
         machine.wait_for_ssh(started, heartbeat=heartbeat)
     return started
 

@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -15,21 +16,26 @@ class VerifyError(ApuhostError):
     """Nothing to verify, or the checks left no verdicts."""
 
 
-def run(
-    path: Path | None,
-    limits: Sequence[str],
-    saved: Path | None,
-    json_file: str | None,
-    *,
-    every: bool,
-) -> int:
+@dataclass(frozen=True)
+class Asked:
+    """What is judged: the hosts of an inventory, perhaps with work for them, or saved facts."""
+
+    path: Path | None = None
+    limits: Sequence[str] = ()
+    saved: Path | None = None
+    active: bool = False
+
+
+def run(asked: Asked, json_file: str | None, *, every: bool) -> int:
     """Exit status as in report.exit_status; `json_file` "-" keeps stdout pure JSON."""
-    if path is None and saved is None:
+    if asked.path is None and asked.saved is None:
         raise VerifyError("verify what? give an INVENTORY, or --from DIR")
-    if path is not None and saved is not None:
-        raise VerifyError(f"verify {path}, or what is saved in {saved}? give one of them")
-    found = reports(path, limits, saved)
-    return show(found, str(path or "INVENTORY"), json_file, every=every)
+    if asked.path is not None and asked.saved is not None:
+        both = f"verify {asked.path}, or what is saved in {asked.saved}"
+        raise VerifyError(f"{both}? give one of them")
+    if asked.saved is not None and asked.active:
+        raise VerifyError("--active lets the hosts work, --from asks none: give one of them")
+    return show(reports(asked), str(asked.path or "INVENTORY"), json_file, every=every)
 
 
 def show(
@@ -43,21 +49,22 @@ def show(
     return report.exit_status(found)
 
 
-def reports(path: Path | None, limits: Sequence[str], saved: Path | None) -> tuple[HostReport, ...]:
+def reports(asked: Asked) -> tuple[HostReport, ...]:
     """What the checks find, in a process of their own.
 
     Raises:
         ApuhostError: settings that cannot be right, or checks that could not run.
     """
-    if path is not None:
+    if asked.path is not None:
         # Settings are judged here, where every problem keeps its own line; the checks come after.
-        inventory.settings(path, inventory.load(path, limits))
-    source = ("--from", saved) if saved else ("--inventory", path)
-    limited = [part for limit in limits for part in ("--limit", limit)]
+        inventory.settings(asked.path, inventory.load(asked.path, asked.limits))
+    source = ("--from", asked.saved) if asked.saved else ("--inventory", asked.path)
+    options = [part for limit in asked.limits for part in ("--limit", limit)]
+    options += ["--active"] if asked.active else []
     with TemporaryDirectory() as folder:
         verdicts = Path(folder) / "verdicts.json"
         engines.check(
-            source[0], str((source[1] or Path()).resolve()), *limited, "--verdicts", str(verdicts)
+            source[0], str((source[1] or Path()).resolve()), *options, "--verdicts", str(verdicts)
         )
         try:
             return report.from_json(verdicts.read_text())

@@ -23,7 +23,7 @@ _MOST_BYTES = 4 * 1024 * 1024
 VERSION, TAGS, PS = "/api/version", "/api/tags", "/api/ps"
 
 # `.Id` makes the client take docker's answer as it is: see containers.py.
-_PLACE = (
+_INSPECTED = (
     "{{.Id}} {{.State.Status}} {{.HostConfig.NetworkMode}}\n"
     '{{range $port, $hosts := index .NetworkSettings "Ports"}}'
     "{{range $hosts}}{{$port}} {{.HostPort}} {{.HostIp}}\n{{end}}{{end}}"
@@ -40,14 +40,14 @@ answer=${{answer%x}}
 printf "==> %d %s\\n%s\\n" "${{#answer}}" "$3" "$answer"
 [ -n "$answer" ]
 """
-COMMAND = f"""
+PLACE = f"""
 {CONTAINER}
 frame() {{ printf '==> %d %s\\n%s\\n' "${{#2}}" "$1" "$2"; }}
 refuse() {{ frame error "$1"; exit 0; }}
 set -f
 id=$(ollama_container) || refuse 'docker does not answer'
 [ -n "$id" ] || refuse 'no container runs Ollama'
-place=$(timeout {DOCKER_TIMEOUT_S} docker inspect --type container --format '{_PLACE}' "$id") ||
+place=$(timeout {DOCKER_TIMEOUT_S} docker inspect --type container --format '{_INSPECTED}' "$id") ||
   refuse 'docker does not answer'
 set -- $(printf '%s\\n' "$place" | head -n 1)
 [ "$2" = running ] || refuse "its container is $2"
@@ -71,6 +71,13 @@ case "$2" in
   *:*) frame address "[$2]:$1" ;;
   *) frame address "$2:$1" ;;
 esac
+"""
+"""sh text that frames the API's `address`, and leaves its port in $1 and its host in $2; where
+there is none, it frames the `error` and ends the program.
+"""
+
+COMMAND = f"""
+{PLACE}
 for path in {VERSION} {TAGS} {PS}; do
   timeout {ANSWER_TIMEOUT_S + 2} bash -c '{_ASK}' bash "$2" "$1" "$path" || break
 done

@@ -59,15 +59,17 @@ def create(directory: Path, base: BaseImage) -> Machine:
     return machine
 
 
-def supply(machine: Machine, layout: Path, name: str, tag: str) -> Machine:
-    """Bring a container image into its registry, which runs, and record how the guest pulls it.
+def supply(machine: Machine, layout: Path, tag: str) -> Machine:
+    """Bring Ollama's image, or a stand-in's, to its registry; record how the guest pulls it.
+
+    The machine must have been started: its registries run then.
 
     Raises:
         RehearsalError: the layout is not one image, or it could not be pushed.
     """
     with exclusive(machine.lock):
         machine = state.load(machine.directory)
-        machine = replace(machine, image=stock.push(layout, machine, name, tag))
+        machine = replace(machine, image=stock.push(layout, machine, state.IMAGE, tag))
         state.save(machine)
     return machine
 

@@ -11,6 +11,7 @@ import io
 import json
 import os
 import shutil
+import subprocess
 import tarfile
 import tempfile
 import time
@@ -18,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from apuhost.rehearsal import process, standin_packages
+from apuhost.rehearsal import image, process, standin_packages
 from apuhost.rehearsal.locks import exclusive
 from apuhost.rehearsal.mirror import debian_mirror
 from apuhost.rehearsal.process import Heartbeat
@@ -63,6 +64,24 @@ class StandinImage:
         """`sha256:…` of the image's manifest, as a registry names it and a pin takes it."""
         index = json.loads((self.directory / "index.json").read_bytes())
         return str(index["manifests"][0]["digest"])
+
+    @property
+    def layers(self) -> list[Path]:
+        """The compressed layers, the lowest first."""
+        manifest = json.loads(self._blob(self.digest).read_bytes())
+        return [self._blob(layer["digest"]) for layer in manifest["layers"]]
+
+    def _blob(self, digest: str) -> Path:
+        return self.directory / "blobs" / Path(*digest.split(":"))
+
+
+def cached(cache: Path) -> StandinImage | None:
+    """The image that this recipe makes, if it is there already."""
+    packages = _place(cache, "packages", standin_packages.key(debian_mirror()))
+    if not packages.is_dir():
+        return None
+    place = _place(cache, "image", _key(packages))
+    return StandinImage(place) if place.is_dir() else None
 
 
 def ensure(cache: Path, heartbeat: Heartbeat = process.silent) -> StandinImage:
@@ -131,7 +150,7 @@ def _build(place: Path, packages: Path) -> None:
 def _work_folder(cache: Path) -> tuple[Path, Path]:
     """A folder to build in and the log; what a killed build left is removed."""
     for folder in cache.glob("standin-unfinished-*"):
-        shutil.rmtree(folder)
+        subprocess.run([*image.as_root(), "rm", "-rf", str(folder)], check=False)
     return Path(tempfile.mkdtemp(prefix="standin-unfinished-", dir=cache)), cache / "standin.log"
 
 

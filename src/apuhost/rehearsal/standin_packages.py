@@ -63,14 +63,14 @@ def key(mirror: str) -> str:
 
 
 def command(tarball: Path, mirror: str) -> list[str]:
-    """Write the layer as one tar file. Debian's keyring verifies every package.
+    """Write the layer as one tar file, built beside it. Debian's keyring verifies every package.
 
     The validity of testing's Release ends after a week, also on a mirror that stands still or
     for a clock that runs ahead; its signature is what counts here.
     """
     source = f"deb [signed-by={image.KEYRING} check-valid-until=no] {mirror} {SUITE} main"
     return [
-        *image.as_root(), "env", f"SOURCE_DATE_EPOCH={EPOCH}",
+        *image.as_root(), "env", f"SOURCE_DATE_EPOCH={EPOCH}", f"TMPDIR={tarball.parent}",
         "mmdebstrap", "--quiet", "--mode=root", "--format=tar", "--variant=essential",
         "--architectures=amd64", f"--include={','.join(PACKAGES)}",
         "--dpkgopt=force-unsafe-io", *(f"--dpkgopt=path-exclude={path}" for path in _LEFT_OUT),

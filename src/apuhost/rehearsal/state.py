@@ -15,6 +15,7 @@ from apuhost.errors import ApuhostError
 USER = "operator"
 HOST_NAME = "rehearsal"
 REGISTRY_NAME = "registry.rehearsal"  # this machine's 127.0.0.1, as the guest's /etc/hosts has it
+IMAGE = "ollama/ollama"
 MODEL = "library/tiny:latest"
 _RECORD = "machine.json"
 

@@ -20,12 +20,26 @@ from apuhost.settings.connection import (
     ConnectionSettings,
     judged,
 )
+from apuhost.settings.docker import DockerSettings
 from apuhost.settings.host import HOST_DESCRIPTIONS, HostSettings
 from apuhost.settings.kernel import KernelSettings
+from apuhost.settings.models import ModelsSettings
+from apuhost.settings.ollama import OllamaSettings
+from apuhost.settings.vulkan import VulkanSettings
 
 Filled = TypeVar("Filled", bound=BaseModel)
 
 SHOWN_LENGTH = 60
+
+
+ROLES: Mapping[str, type[BaseModel]] = {
+    "kernel": KernelSettings,
+    "vulkan": VulkanSettings,
+    "docker": DockerSettings,
+    "ollama": OllamaSettings,
+    "models": ModelsSettings,
+}
+"""Every role with what it may be told, in the order in which a deploy applies them."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +47,10 @@ class Settings:
     """All settings of one host."""
 
     kernel: KernelSettings
+    vulkan: VulkanSettings
+    docker: DockerSettings
+    ollama: OllamaSettings
+    models: ModelsSettings
     host: HostSettings
 
 
@@ -47,34 +65,28 @@ class Problem:
 
 def resolve(host: str, data: Mapping[str, Any]) -> tuple[Settings | None, tuple[Problem, ...]]:
     """Settings of one host from its merged data, or every problem that stands in the way."""
-    kernel, kernel_problems = _fill(
-        host,
-        KernelSettings,
-        roles.defaults("kernel") | _of(KernelSettings, data),
-        roles.descriptions("kernel"),
-    )
-    own, own_problems = _fill(host, HostSettings, _of(HostSettings, data), HOST_DESCRIPTIONS)
-    problems = (
-        *unknown(host, data),
-        *_connection(host, data),
-        *kernel_problems,
-        *own_problems,
-    )
-    if problems or kernel is None or own is None:
-        return None, problems
-    return Settings(kernel, own), ()
+    problems = [*unknown(host, data), *_connection(host, data)]
+    filled: dict[str, Any] = {}
+    for role, model in ROLES.items():
+        values = roles.defaults(role) | _of(model, data)
+        filled[role], wrong = _fill(host, model, values, roles.descriptions(role))
+        problems += wrong
+    filled["host"], wrong = _fill(host, HostSettings, _of(HostSettings, data), HOST_DESCRIPTIONS)
+    problems += wrong
+    return (None if problems else Settings(**filled)), tuple(problems)
 
 
 def variables() -> tuple[str, ...]:
     """Every variable that an inventory may set for apuhost."""
-    return (*KernelSettings.model_fields, *HostSettings.model_fields)
+    models: tuple[type[BaseModel], ...] = (*ROLES.values(), HostSettings)
+    return tuple(name for model in models for name in model.model_fields)
 
 
 def unknown(host: str, data: Mapping[str, Any]) -> tuple[Problem, ...]:
     """Keys that are neither a setting nor pyinfra's own, each with the nearest right one."""
     known = (*variables(), *PYINFRA_KEYS)
     return tuple(
-        Problem(host, key, f"{key} is not a setting{_nearest(key, known)}")
+        Problem(host, key, _line(f"{key} is not a setting{_nearest(key, known)}"))
         for key in data
         if key not in known
     )
@@ -100,11 +112,38 @@ def _fill(
         return model.model_validate(values), ()
     except ValidationError as error:
         # Of a union every member complains: one sentence a key.
-        wrong = {str(detail["loc"][0]): detail for detail in reversed(error.errors())}
+        wrong = {_place(detail): detail for detail in reversed(error.errors())}
         return None, tuple(
-            Problem(host, key, f"{key} is {_shown(values.get(key))}: {allowed[key]}{_why(detail)}")
-            for key, detail in reversed(wrong.items())
+            _problem(host, place, values, allowed, detail)
+            for place, detail in reversed(wrong.items())
         )
+
+
+def _place(detail: ErrorDetails) -> tuple[str | int, ...]:
+    """Where in a value it lies: of a list's entry its number and key; else the variable alone."""
+    place = detail["loc"]
+    return place[:3] if len(place) > 1 and isinstance(place[1], int) else place[:1]
+
+
+def _problem(
+    host: str,
+    place: tuple[str | int, ...],
+    values: Mapping[str, Any],
+    allowed: Mapping[str, str],
+    detail: ErrorDetails,
+) -> Problem:
+    key = str(place[0])
+    where = key + "".join(
+        f"[{part}]" if isinstance(part, int) else f".{part}" for part in place[1:]
+    )
+    value = detail["input"] if len(place) > 1 else values.get(key)
+    said = f"{where} is {_shown(value)}" if detail["type"] != "missing" else f"{where} is missing"
+    return Problem(host, key, _line(f"{said}: {allowed[key]}{_why(detail)}"))
+
+
+def _line(sentence: str) -> str:
+    """One line that any terminal can show, whatever an inventory's words hold."""
+    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in sentence)
 
 
 def _why(detail: ErrorDetails) -> str:

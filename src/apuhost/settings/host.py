@@ -1,6 +1,6 @@
 """What is said of a host itself, not of a role."""
 
-from typing import Annotated
+from typing import Annotated, Literal, get_args
 
 from pydantic import Field
 
@@ -20,14 +20,20 @@ class Simulated(Model):
         return int(self.memory_gib * sizing.KIB_PER_GIB)
 
 
+Role = Literal["kernel", "vulkan", "docker", "ollama", "models"]
+"""The roles' names, in the order in which a deploy applies them."""
+
+
 class HostSettings(Model):
     """What is said of a host itself, not of a role."""
 
     host_simulated: Simulated | None = None
+    host_roles: list[Role] = Field(default_factory=lambda: list(get_args(Role)))
     host_reboot_timeout_s: Annotated[int, Field(ge=10, le=7200)] = 600
 
 
 HOST_DESCRIPTIONS = {
+    "host_roles": "names of the roles that apuhost applies and judges on the host",
     "host_reboot_timeout_s": "seconds that a reboot may take until it is called lost, 10 to 7200",
     "host_simulated": 'None, or {"memory_gib": 61, "gpu": "1002:1900"} on a virtual machine',
 }

@@ -1,7 +1,6 @@
-"""What must not be deployed, and why: asked before anything on a host is touched."""
+"""What the kernel role must not be deployed to, and why."""
 
-from collections.abc import Callable, Iterator, Mapping
-from itertools import chain
+from collections.abc import Iterator, Mapping
 
 from apuhost import sizing
 from apuhost.changes import kernel as changes
@@ -9,7 +8,7 @@ from apuhost.derived import Derived, key_of
 from apuhost.host_facts import HostFacts, Unreadable
 from apuhost.probes import cmdline, grub
 from apuhost.probes.kernel import InstalledKernel
-from apuhost.settings import Settings
+from apuhost.verdicts.refusals.topic import Refusal
 
 MIB = 1024 * 1024
 ROOT_BYTES = 64 * MIB
@@ -24,41 +23,8 @@ GPU_MODULES = frozenset({"amdgpu", "ttm"})
 EXTLINUX = "/boot/extlinux/extlinux.conf"
 GRUB_TOOLS = frozenset({"grub-mkconfig", "grub-script-check"})
 
-Refusal = Callable[[Settings, Derived, HostFacts], Iterator[str]]
 
-
-def by_topic(settings: Settings, derived: Derived, facts: HostFacts) -> dict[str, tuple[str, ...]]:
-    """For every topic the reasons to leave this host alone; what cannot be read is one, too."""
-    return {topic: _asked(refusal, settings, derived, facts) for topic, refusal in REFUSALS.items()}
-
-
-def refusals(settings: Settings, derived: Derived, facts: HostFacts) -> tuple[str, ...]:
-    """Every reason to leave this host alone, each said once."""
-    found = by_topic(settings, derived, facts).values()
-    return tuple(dict.fromkeys(chain.from_iterable(found)))
-
-
-def _asked(
-    refusal: Refusal, settings: Settings, derived: Derived, facts: HostFacts
-) -> tuple[str, ...]:
-    try:
-        return tuple(refusal(settings, derived, facts))
-    except Unreadable as error:
-        return (f"cannot be judged: {error}",)
-
-
-def _distribution(_: Settings, __: Derived, facts: HostFacts) -> Iterator[str]:
-    release = facts.os_release
-    if not release.debian_family:
-        yield f"runs {release.name or 'an unknown distribution'}, not Debian or Ubuntu"
-
-
-def _simulation(settings: Settings, _: Derived, facts: HostFacts) -> Iterator[str]:
-    if settings.host.host_simulated and not facts.machine.virtual:
-        yield "host_simulated is for virtual machines, and this is none: take it out"
-
-
-def _boot_loader(_: Settings, __: Derived, facts: HostFacts) -> Iterator[str]:
+def _boot_loader(_: Derived, facts: HostFacts) -> Iterator[str]:
     loader = facts.loader
     if loader.info and "GRUB" not in loader.info.upper():
         yield f"boots with {loader.info}, not GRUB"
@@ -69,7 +35,8 @@ def _boot_loader(_: Settings, __: Derived, facts: HostFacts) -> Iterator[str]:
     elif EXTLINUX in loader.files and not loader.efi:
         yield "extlinux is in charge of its boot loader, not GRUB"
     elif missing := sorted(GRUB_TOOLS - loader.tools):
-        yield f"has no GRUB: {', '.join(missing)} not found"
+        package = "grub-efi-amd64" if loader.efi else "grub-pc"
+        yield f"has no GRUB: {', '.join(missing)} not found (apt-get install {package})"
     elif changes.GRUB_CFG not in loader.files or changes.GRUB_DEFAULTS not in loader.files:
         yield f"has no GRUB menu: {_missing_menu_file(loader.files)}"
     elif "BOOT_IMAGE" not in facts.cmdline:
@@ -82,7 +49,7 @@ def _missing_menu_file(files: frozenset[str]) -> str:
     return f"{changes.GRUB_DEFAULTS} is missing (reinstall GRUB's package)"
 
 
-def _kernel_flavour(_: Settings, __: Derived, facts: HostFacts) -> Iterator[str]:
+def _kernel_flavour(_: Derived, facts: HostFacts) -> Iterator[str]:
     kernel = _next_kernel(facts)
     missing = GPU_MODULES - kernel.modules
     if missing and "amdttm" not in kernel.modules:
@@ -110,7 +77,7 @@ def _full_kernel(facts: HostFacts) -> str:
     return "install linux-image-amd64 and remove the cloud kernel"
 
 
-def _dkms(_: Settings, derived: Derived, facts: HostFacts) -> Iterator[str]:
+def _dkms(derived: Derived, facts: HostFacts) -> Iterator[str]:
     installed = "amdttm" in _next_kernel(facts).modules or "amdttm" in facts.modules.loaded
     asked = [each for each in derived.kernel_parameters if each.startswith("ttm.")]
     if asked and installed:
@@ -120,7 +87,7 @@ def _dkms(_: Settings, derived: Derived, facts: HostFacts) -> Iterator[str]:
         )
 
 
-def _disabled_gpu(_: Settings, derived: Derived, facts: HostFacts) -> Iterator[str]:
+def _disabled_gpu(derived: Derived, facts: HostFacts) -> Iterator[str]:
     line = _next_line(derived, facts)
     if "nomodeset" in line:
         where = _where("nomodeset", derived, facts)
@@ -152,7 +119,7 @@ def _where(key: str, derived: Derived, facts: HostFacts) -> str:
     return ", ".join(sources or doubtful) or changes.GRUB_DEFAULTS
 
 
-def _line(_: Settings, derived: Derived, facts: HostFacts) -> Iterator[str]:
+def _line(derived: Derived, facts: HostFacts) -> Iterator[str]:
     """The line that the GRUB files will give must be the wanted one: else nothing is begun."""
     for path, keys, why in changes.untouched(derived, facts):
         gone = sorted(derived.removed_keys.intersection(keys))
@@ -171,7 +138,7 @@ def _line(_: Settings, derived: Derived, facts: HostFacts) -> Iterator[str]:
         )
 
 
-def _memory(_: Settings, derived: Derived, __: HostFacts) -> Iterator[str]:
+def _memory(derived: Derived, _: HostFacts) -> Iterator[str]:
     if derived.gtt_gib is None:
         return
     left = sizing.system_gib(derived.mem_total_kib, derived.gtt_gib)
@@ -184,7 +151,7 @@ def _memory(_: Settings, derived: Derived, __: HostFacts) -> Iterator[str]:
         )
 
 
-def _room(_: Settings, derived: Derived, facts: HostFacts) -> Iterator[str]:
+def _room(derived: Derived, facts: HostFacts) -> Iterator[str]:
     boot = INITRAMFS_BYTES if changes.initramfs(derived, facts) else BOOT_BYTES
     for path, needed in (("/", ROOT_BYTES), ("/boot", boot)):
         mount = facts.disk.under(path)
@@ -197,27 +164,19 @@ def _room(_: Settings, derived: Derived, facts: HostFacts) -> Iterator[str]:
             )
 
 
-def _package_manager(_: Settings, __: Derived, facts: HostFacts) -> Iterator[str]:
-    if holder := facts.boot.dpkg_lock:
-        yield f"another apt or dpkg is at work (process {holder}): wait until it ends, then repeat"
-
-
-def _initramfs(_: Settings, derived: Derived, facts: HostFacts) -> Iterator[str]:
+def _initramfs(derived: Derived, facts: HostFacts) -> Iterator[str]:
     due = changes.initramfs(derived, facts)
     if due and "update-initramfs" not in facts.loader.tools:
         yield f"its initramfs {due[0]}, and update-initramfs is not there to build it again"
 
 
 REFUSALS: Mapping[str, Refusal] = {
-    "distribution": _distribution,
-    "kind of machine": _simulation,
     "boot loader": _boot_loader,
     "kernel": _kernel_flavour,
     "GPU driver": _dkms,
     "GPU enabled": _disabled_gpu,
     "kernel line": _line,
     "memory": _memory,
-    "free space": _room,
     "initramfs": _initramfs,
-    "package manager": _package_manager,
+    "free space": _room,
 }

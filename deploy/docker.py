@@ -1,0 +1,154 @@
+"""The docker role on a host: an engine that keeps its containers, whoever installed it."""
+
+from pyinfra import host
+from pyinfra.api import deploy, operation
+
+from apuhost.changes import docker as changes
+from apuhost.changes import docker_ce
+from deploy.facts import Known, known
+from deploy.operations import (
+    LOCK,
+    Commands,
+    asks_host,
+    fails,
+    root_script,
+    write_file,
+    write_files,
+)
+from deploy.packages import APT, install, join
+from deploy.packages import CHANGING as PACKAGES_CHANGING
+
+CHANGING = ("docker", "daemon_json", "containers", "units", "firewall", "ollama_api", "compose")
+
+TRUST = f"""set -e
+command -v update-ca-certificates >/dev/null || {{
+{APT}get install -y --no-install-recommends --no-remove ca-certificates
+}}
+update-ca-certificates
+"""
+
+# dockerd before 23.0 cannot tell, and is refused before.
+VALID = """command -v dockerd >/dev/null || exit 0
+dockerd --validate --config-file "$1" 2>&1"""
+
+# What dockerd took up without a restart; units.py compares ages with this file's.
+TAKEN_UP = "mkdir -p /run/apuhost && touch /run/apuhost/docker-reloaded"
+RELOAD = f"set -e\n{LOCK}\nsystemctl reload docker.service\n{TAKEN_UP}"
+START = f"set -e\n{LOCK}\nsystemctl daemon-reload\nsystemctl enable --now docker.service"
+
+# The reload before takes up live-restore: with it containers run on while dockerd is away.
+RESTART = f"""set -e
+{LOCK}
+systemctl daemon-reload
+systemctl reload docker.service
+sleep 1
+systemctl restart docker.service
+{TAKEN_UP}
+docker info >/dev/null
+"""
+
+
+# $1 the fingerprint, $2 where the key goes: apt trusts it for Docker's packages alone (Signed-By).
+KEY = f"""set -e
+{APT}
+command -v gpg >/dev/null || get install -y --no-install-recommends --no-remove gpg
+folder=$(mktemp -d); trap 'rm -r "$folder"' EXIT
+/usr/lib/apt/apt-helper -q -o APT::Sandbox::User=root download-file \\
+  https://download.docker.com/linux/debian/gpg "$folder/key" 2>&1
+found=$(gpg --homedir "$folder" --show-keys --with-colons "$folder/key" |
+  sed -n 's/^fpr:::::::::\\([0-9A-F]*\\):$/\\1/p' | head -n 1)
+[ "$found" = "$1" ] || {{ echo "Docker's key is $found, not $1: not trusted" >&2; exit 1; }}
+mkdir -p "$(dirname "$2")"
+install -m 0644 "$folder/key" "$2.apuhost-new"; sync "$2.apuhost-new"; mv -T "$2.apuhost-new" "$2"
+"""
+
+# $1 the packages that may go, then what is installed and (NAME-) what goes: nothing else goes.
+REPLACE = f"""{APT}
+may=$1; shift
+going=$(get install -s --no-install-recommends -- "$@" | sed -n 's/^Remv \\([^ ]*\\).*/\\1/p')
+for gone in $going; do
+  case " $may " in
+    *" $gone "*) ;;
+    *) echo "apt would remove $gone, too: not begun" >&2; exit 1 ;;
+  esac
+done
+get install -y --no-install-recommends -- "$@"
+"""
+
+
+@deploy("network")
+def network() -> None:
+    """The site's certificates and proxy, before anything is downloaded."""
+    write_files(name="proxy and site certificates", changes=changes.network)
+    trust(name="trusted certificates")
+
+
+@deploy("docker")
+def docker() -> None:
+    """daemon.json comes before the engine, so that its first start has it."""
+    daemon_json(name="daemon.json")
+    write_files(name="Docker's package source", changes=docker_ce.repository)
+    replace(name="Docker of Docker's own packages")
+    install(name="Docker", missing=(changes.packages,))
+    start(name="Docker runs")
+    restart(name="Docker has its settings")
+    join(name="group docker", members=changes.members)
+
+
+@operation()
+@asks_host(("units",))
+def trust(host_is: Known) -> Commands:
+    """Make the site's certificates part of what every program trusts."""
+    if not changes.untrusted(host_is.derived, host_is.facts):
+        host.noop("certificates are as they should be")
+        return
+    yield root_script(TRUST)
+
+
+@operation()
+@asks_host(CHANGING)
+def daemon_json(host_is: Known) -> Commands:
+    """Set our keys of daemon.json; reload where that is enough."""
+    due = changes.daemon_file(host_is.derived, host_is.facts)
+    if not due:
+        host.noop("daemon.json has our keys")
+        return
+    yield write_file(due[0], VALID)
+    if host_is.facts.docker.active and changes.reload_is_enough(due[0]):
+        yield root_script(RELOAD)
+
+
+@operation()
+@asks_host((*PACKAGES_CHANGING, *CHANGING))
+def replace(host_is: Known) -> Commands:
+    """Docker's own packages with their key, and out goes what cannot stand beside them."""
+    missing = changes.packages(host_is.derived, host_is.facts)
+    if not (missing and docker_ce.wanted(host_is.derived)):
+        host.noop("they are not asked for, or here")
+        return
+    yield root_script(KEY, docker_ce.FINGERPRINT, docker_ce.KEYRING)
+    gone = docker_ce.conflicting(host_is.derived, host_is.facts)
+    if gone:
+        yield root_script(REPLACE, " ".join(gone), *missing, *(f"{name}-" for name in gone))
+
+
+@operation()
+@asks_host(CHANGING)
+def start(host_is: Known) -> Commands:
+    """Start the engine, now and at every boot."""
+    if not changes.stopped(host_is.derived, host_is.facts):
+        host.noop("it runs")
+        return
+    yield root_script(START)
+    if not known().facts.docker.active:
+        yield fails("dockerd does not start: journalctl -u docker.service says why")
+
+
+@operation()
+@asks_host(CHANGING)
+def restart(host_is: Known) -> Commands:
+    """Restart dockerd when a file that it read at its start is newer; containers run on."""
+    if not changes.outdated(host_is.facts):
+        host.noop("dockerd has read everything")
+        return
+    yield root_script(RESTART)

@@ -1,0 +1,105 @@
+"""The ollama role on a host: a compose project, taken over where one was set up by hand."""
+
+from pyinfra import host
+from pyinfra.api import deploy, operation
+
+from apuhost.changes import compose, container, port
+from apuhost.changes import models as model_changes
+from apuhost.changes import ollama as changes
+from deploy.facts import Known, known
+from deploy.operations import LOCK, Commands, asks_host, fails, root_script, write_files
+from deploy.units import VERIFIED, enable
+
+CHANGING = ("containers", "ollama_api", "units", "model_store", "firewall", "disk")
+
+VALID = 'docker compose -f "$1" config --quiet 2>&1'
+
+VOLUME = f'set -e\n{LOCK}\ndocker volume create -- "$1"'
+
+# $1 the image: what broke off is taken up again, layers that are here are not fetched again.
+PULL = f"""set -e
+{LOCK}
+for wait in 5 20 0; do
+  docker pull --quiet -- "$1" && exit 0
+  [ "$wait" = 0 ] || sleep "$wait"
+done
+exit 1
+"""
+
+# $1 the container, $2 "foreign": somebody else made it, and its name must be free first.
+# Its models are in a volume: a container without one was refused.
+RUN = f"""set -e
+{LOCK}
+if [ "$2" = foreign ]; then
+  docker stop --time 30 -- "$1" >/dev/null || :
+  docker rm -- "$1" >/dev/null
+fi
+docker compose -f {compose.PATH} up --detach --no-build --pull never "$3" 2>&1
+"""
+
+# $1 address, $2 port, $3 container. Ollama answers once it has looked for GPUs; that may take 30 s.
+ANSWERS = """export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+timeout 180 bash -c '
+until { exec 3<>"/dev/tcp/$0/$1" && printf "GET /api/version HTTP/1.0\\r\\n\\r\\n" >&3 &&
+  timeout 5 cat <&3 | grep -q "\\"version\\""; } 2>/dev/null
+do sleep 1; done' "$1" "$2" ||
+  { echo "Ollama does not answer on $1:$2; its last words:" >&2
+    docker logs --tail 20 -- "$3" >&2; exit 1; }
+"""
+
+
+@deploy("ollama")
+def ollama() -> None:
+    """The port is guarded before a container listens."""
+    write_files(name="port's rules", changes=port.program, check='sh -n "$1"')
+    write_files(name="port's unit", changes=port.unit, check=VERIFIED)
+    enable(name="port's guard", unit=port.UNIT_NAME, due=port.unguarded)
+    volume(name="volume of the models")
+    write_files(name="compose file", changes=compose.file, check=VALID)
+    pull(name="image")
+    run(name="container")
+    write_files(name="unit", changes=changes.unit, check=VERIFIED)
+    enable(name="container at every boot", unit=changes.UNIT_NAME, due=changes.unstarted)
+
+
+@operation()
+@asks_host(("containers", "model_store"))
+def volume(host_is: Known) -> Commands:
+    """Make the volume of the models, if it is one and is not there."""
+    missing = changes.volume(host_is.derived, host_is.facts)
+    if not missing:
+        host.noop("it is there")
+    for name in missing:
+        yield root_script(VOLUME, name)
+
+
+@operation()
+@asks_host(("containers", "disk"))
+def pull(host_is: Known) -> Commands:
+    """Pull the image by its digest."""
+    if not changes.image(host_is.derived, host_is.facts):
+        host.noop("the image is here")
+        return
+    yield root_script(PULL, host_is.settings.ollama.ollama_image)
+    if changes.image(host_is.derived, known().facts):
+        yield fails("docker pulled, but no image has the pinned digest")
+
+
+@operation()
+@asks_host(CHANGING)
+def run(host_is: Known) -> Commands:
+    """Make the container as the compose file says, or start it; wait until its API answers."""
+    asked = host_is.settings.ollama
+    if not container.differences(host_is.derived, host_is.facts):
+        host.noop("it runs as it should")
+        return
+    name = asked.ollama_container_name
+    found = host_is.facts.containers.named(name)
+    foreign = found is not None and not container.of_project(asked, found)
+    stopped = container.only_stopped(host_is.derived, host_is.facts)
+    again = "--no-recreate" if stopped else "--force-recreate"
+    yield root_script(RUN, name, "foreign" if foreign else "ours", again)
+    yield root_script(ANSWERS, *model_changes.api(host_is.derived), name)
+    still = container.differences(host_is.derived, known().facts)
+    if still:
+        yield fails(f"the container was made again, but {still[0]}")

@@ -1,0 +1,72 @@
+"""Packages through apt, and users into groups: what more than one role does."""
+
+from collections.abc import Callable, Iterable
+
+from pyinfra import host
+from pyinfra.api import operation
+
+from apuhost.derived import Derived
+from apuhost.host_facts import HostFacts
+from deploy.facts import Known, known
+from deploy.operations import LOCK, Commands, asks_host, fails, root_script
+
+CHANGING = (
+    "packages", "kernel", "boot", "loader", "accounts", "nodes", "docker", "units", "containers",
+    "firewall", "disk",
+)  # fmt: skip
+"""Probes whose answers a package may change."""
+
+# dpkg that was broken off is finished first. Nothing is removed for a package, no file of /etc that
+# somebody edited is replaced, nobody is asked. An update that fails need not matter: the package
+# may be here already.
+APT = f"""set -e
+{LOCK}
+export DEBIAN_FRONTEND=noninteractive NEEDRESTART_MODE=l
+[ -z "$(dpkg --audit)" ] || dpkg --force-confdef --force-confold --configure -a
+get() {{
+  apt-get -q -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3 \\
+    -o Dpkg::Options::=--force-confdef -o Dpkg::Options::=--force-confold "$@"
+}}
+get update || echo "apt-get update failed: going on with the lists that are here" >&2
+"""
+INSTALL = f'{APT}get install -y --no-install-recommends --no-remove -- "$@"\n'
+
+JOIN = f'set -e\n{LOCK}\nusermod -aG "$2" -- "$1"'
+
+Wanted = Callable[[Derived, HostFacts], Iterable[str]]
+Members = Callable[[Derived, HostFacts], Iterable[tuple[str, str]]]
+
+
+@operation()
+@asks_host(CHANGING)
+def install(host_is: Known, missing: tuple[Wanted, ...]) -> Commands:
+    """Install the packages that a host lacks, in one run of apt.
+
+    + missing: what tells the missing packages' names from the host's facts
+    """
+    names = _missing(missing, host_is)
+    if not names:
+        host.noop("every package is installed")
+        return
+    yield root_script(INSTALL, *names)
+    still = _missing(missing, known())
+    if still:
+        yield fails(f"apt ran, but did not install {', '.join(still)}")
+
+
+def _missing(wanted: Iterable[Wanted], host_is: Known) -> tuple[str, ...]:
+    return tuple(name for each in wanted for name in each(host_is.derived, host_is.facts))
+
+
+@operation()
+@asks_host(("accounts",))
+def join(host_is: Known, members: Members) -> Commands:
+    """Let users join groups.
+
+    + members: what tells the users and groups that are due, from the host's facts
+    """
+    due = tuple(members(host_is.derived, host_is.facts))
+    if not due:
+        host.noop("every user is in the groups")
+    for user, group in due:
+        yield root_script(JOIN, user, group)

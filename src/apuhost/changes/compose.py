@@ -1,0 +1,112 @@
+"""The compose project as it should be: its file, and what the file is made of."""
+
+from apuhost import environment, hardware, roles
+from apuhost.changes import FileChange, owned
+from apuhost.changes.port import rules
+from apuhost.derived import Derived
+from apuhost.host_facts import HostFacts
+from apuhost.probes.containers import Container, Mount
+
+PATH = "/etc/apuhost/ollama/compose.yaml"
+SERVICE = "ollama"
+STORE = "/root/.ollama"
+SITE_CA = "/etc/ssl/certs/apuhost-site.crt"
+
+
+def file(derived: Derived, facts: HostFacts) -> tuple[FileChange, ...]:
+    """The compose file, when it is not as it should be."""
+    return owned(PATH, facts.compose.text(PATH), rendered(PATH, derived, facts))
+
+
+def rendered(path: str, derived: Derived, facts: HostFacts) -> str:
+    """A file of the ollama role, as it should be."""
+    return roles.render("ollama", path, values(derived, facts))
+
+
+def values(derived: Derived, facts: HostFacts) -> dict[str, object]:
+    """The variables that roles/ollama/templates may use."""
+    storage = store(derived, facts)
+    return {
+        **derived.settings.ollama.model_dump(),
+        "docker_site_ca": derived.settings.docker.docker_site_ca,
+        "ollama_devices": devices(derived),
+        "ollama_groups": groups(facts),
+        "ollama_userns": facts.docker.userns,
+        "ollama_published": f"{derived.settings.ollama.ollama_listen}:11434",
+        # In a compose file $$ is a $: a folder's name may have one.
+        "ollama_storage": f"{storage.replace('$', '$$')}:{STORE}",
+        "ollama_named_volume": "" if storage.startswith("/") else storage,
+        "ollama_variables": variables(derived),
+        "ollama_rules": rules(derived.settings.ollama, 4),
+        "ollama_rules6": rules(derived.settings.ollama, 6),
+    }
+
+
+def devices(derived: Derived) -> list[str]:
+    """Device nodes of the container: ROCm computes through /dev/kfd beside /dev/dri."""
+    rocm = derived.settings.ollama.ollama_backend == "rocm"
+    return ["/dev/dri", "/dev/kfd"] if rocm else ["/dev/dri"]
+
+
+def groups(facts: HostFacts) -> list[str]:
+    """The host's numbers of the groups render and video, where it has them."""
+    known = facts.accounts.groups
+    return [str(known[name].gid) for name in ("render", "video") if name in known]
+
+
+def variables(derived: Derived) -> dict[str, str]:
+    """The server's environment, sorted by name."""
+    asked = derived.settings.ollama
+    own: dict[str, object] = {
+        "OLLAMA_CONTEXT_LENGTH": asked.ollama_context_length,
+        "OLLAMA_KEEP_ALIVE": asked.ollama_keep_alive,
+        "OLLAMA_NUM_PARALLEL": asked.ollama_num_parallel,
+        "OLLAMA_NO_CLOUD": asked.ollama_no_cloud,
+        "OLLAMA_IGPU_ENABLE": asked.ollama_igpu_enable,
+        "LLAMA_ARG_CACHE_RAM": asked.ollama_prompt_cache_mib,
+        **_attention(derived),
+        **_backend(derived),
+        **_proxy(derived),
+        **asked.ollama_environment,
+    }
+    return {name: environment.written(own[name]) for name in sorted(own)}
+
+
+def _attention(derived: Derived) -> dict[str, object]:
+    """Nothing where Ollama's own choice is asked for: auto, and f16."""
+    asked = derived.settings.ollama
+    said: dict[str, object] = {}
+    if asked.ollama_flash_attention != "auto":
+        said["OLLAMA_FLASH_ATTENTION"] = asked.ollama_flash_attention == "on"
+    if asked.ollama_kv_cache_type != "f16":
+        said["OLLAMA_KV_CACHE_TYPE"] = asked.ollama_kv_cache_type
+    return said
+
+
+def _backend(derived: Derived) -> dict[str, object]:
+    if derived.settings.ollama.ollama_backend == "vulkan":
+        return {"OLLAMA_VULKAN": True}
+    gpu = hardware.apu(derived.gpu)
+    return {"HSA_OVERRIDE_GFX_VERSION": gpu.hsa_override} if gpu and gpu.hsa_override else {}
+
+
+def _proxy(derived: Derived) -> dict[str, object]:
+    # HTTP_PROXY would lead Ollama's own client to the proxy (Ollama's FAQ).
+    docker = derived.settings.docker
+    if not docker.docker_proxy:
+        return {}
+    return {"HTTPS_PROXY": docker.docker_proxy, "NO_PROXY": ",".join(docker.docker_no_proxy)}
+
+
+def store(derived: Derived, facts: HostFacts) -> str:
+    """The volume, or the folder, of the models: that of a container set up by hand is kept."""
+    mount = store_of(facts.containers.named(derived.settings.ollama.ollama_container_name))
+    if mount is None:
+        return derived.settings.ollama.ollama_volume
+    return mount.name if mount.type == "volume" and mount.name else mount.source
+
+
+def store_of(container: Container | None) -> Mount | None:
+    """Where a container has its models; None where they are in the container itself."""
+    mounts = container.mounts if container else ()
+    return next((mount for mount in mounts if mount.destination == STORE), None)

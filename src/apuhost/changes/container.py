@@ -1,0 +1,120 @@
+"""Where Ollama's container is not as the compose file says."""
+
+from collections.abc import Iterator
+
+from apuhost.changes import compose
+from apuhost.derived import Derived
+from apuhost.host_facts import HostFacts
+from apuhost.probes.containers import Container, Image, Port
+from apuhost.settings.ollama import OllamaSettings
+
+PORT = "11434/tcp"
+
+# What the image sets itself (Ollama's Dockerfile); other OLLAMA_ names are somebody's choice.
+_IMAGES_OWN = frozenset({"OLLAMA_HOST"})
+_JUDGED = ("OLLAMA_", "LLAMA_ARG_", "GGML_")
+ANYWHERE = frozenset({"", "0.0.0.0", "::"})  # noqa: S104  (compared, not bound)
+
+
+def differences(derived: Derived, facts: HostFacts) -> tuple[str, ...]:
+    """Why the container must be made again, or started."""
+    asked = derived.settings.ollama
+    container = facts.containers.named(asked.ollama_container_name)
+    if container is None:
+        return ("there is none",)
+    stopped = () if container.running else (f"it is {container.status}",)
+    return (
+        *origin(asked, container),
+        *image(asked, container, facts),
+        *ports(asked, container),
+        *hardware(derived, container, facts),
+        *variables(derived, container),
+        *mounts(derived, container),
+        *stopped,
+    )
+
+
+def only_stopped(derived: Derived, facts: HostFacts) -> bool:
+    """Whether the container is as it should be but for running."""
+    container = facts.containers.named(derived.settings.ollama.ollama_container_name)
+    stopped = container is not None and not container.running
+    return stopped and len(differences(derived, facts)) == 1
+
+
+def of_project(asked: OllamaSettings, container: Container) -> bool:
+    """Whether compose made it for our project and service."""
+    service = container.labels.get("com.docker.compose.service")
+    return (container.project, service) == (asked.ollama_project, compose.SERVICE)
+
+
+def origin(asked: OllamaSettings, container: Container) -> Iterator[str]:
+    """Who made it, where it was not our compose project."""
+    if not of_project(asked, container):
+        by = f"compose project {container.project}" if container.project else "docker run"
+        yield f"it was made by {by}, not by compose project {asked.ollama_project}"
+
+
+def has_digest(image: Image, digest: str) -> bool:
+    """Whether an image is the pinned one: by its own id only in containerd's store."""
+    return digest == image.id or any(each.endswith(f"@{digest}") for each in image.repo_digests)
+
+
+def image(asked: OllamaSettings, container: Container, facts: HostFacts) -> Iterator[str]:
+    """Its image, where that is not the pinned one."""
+    found = facts.containers.image_of(container)
+    if found is None or not has_digest(found, asked.digest):
+        shown = ", ".join(found.repo_digests) if found else ""
+        yield f"its image is {shown or container.image}"
+
+
+def ports(asked: OllamaSettings, container: Container) -> Iterator[str]:
+    """Where it is published, when that is not where it should be."""
+    wanted = _plain(Port(PORT, asked.address, asked.port))
+    if tuple(_plain(port) for port in container.ports) != (wanted,):
+        yield f"its port is {', '.join(map(published, container.ports)) or 'not published'}"
+
+
+def published(port: Port) -> str:
+    """An address and port for people."""
+    return f"{'every address' if port.host_ip in ANYWHERE else port.host_ip}:{port.host_port}"
+
+
+def _plain(port: Port) -> Port:
+    """0.0.0.0 and nothing are the same to Docker."""
+    anywhere = port.host_ip in ("", "0.0.0.0")  # noqa: S104  (compared, not bound)
+    return Port(port.container, "", port.host_port) if anywhere else port
+
+
+def hardware(derived: Derived, container: Container, facts: HostFacts) -> Iterator[str]:
+    """Devices, groups and restart policy that differ."""
+    lacking = sorted(set(compose.devices(derived)) - set(container.devices))
+    if lacking and not container.privileged:
+        yield f"it lacks the device {', '.join(lacking)}"
+    wanted = compose.groups(facts)
+    if sorted(container.group_add) != sorted(wanted):
+        yield f"its groups are {', '.join(container.group_add) or 'none'}, not {', '.join(wanted)}"
+    if container.restart_policy != "unless-stopped":
+        yield f"its restart policy is {container.restart_policy or 'no'}"
+
+
+def variables(derived: Derived, container: Container) -> Iterator[str]:
+    """Variables that differ, and those of Ollama that nobody asked for."""
+    wanted, found = compose.variables(derived), container.environment
+    for name, value in wanted.items():
+        if found.get(name) != value:
+            yield f"{name} is {found.get(name, 'not set')}, not {value}"
+    for name in sorted(found.keys() - wanted.keys() - _IMAGES_OWN):
+        if name.startswith(_JUDGED):
+            yield f"{name} is {found[name]}, and nobody asked for it"
+
+
+def mounts(derived: Derived, container: Container) -> Iterator[str]:
+    """Models or certificates that are not where they should be."""
+    if compose.store_of(container) is None:
+        yield f"its models are in no volume ({compose.STORE} is not mounted)"
+    trusting = any(each.destination == compose.SITE_CA for each in container.mounts)
+    wanted = bool(derived.settings.docker.docker_site_ca)
+    if wanted and not trusting:
+        yield "it does not know the site's certificates"
+    if trusting and not wanted:
+        yield "it knows certificates of a site that nobody asked for"

@@ -1,0 +1,187 @@
+"""What the models role changes: pulls, parameters, the unit that loads models after boot."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from apuhost import roles
+from apuhost.changes import FileChange, RolePlan, due, fit, owned
+from apuhost.changes.container import ANYWHERE, differences
+from apuhost.changes.units import not_enabled
+from apuhost.derived import Derived
+from apuhost.host_facts import HostFacts
+from apuhost.probes.model_store import KeptManifest, Layer, StoredModel
+from apuhost.settings.models import PinnedModel
+
+UNIT_NAME = "apuhost-models.service"
+UNIT = f"/etc/systemd/system/{UNIT_NAME}"
+PROGRAM = "/usr/local/lib/apuhost/preload"
+SHOWN_DIGITS = 12
+
+
+def plan(derived: Derived, facts: HostFacts) -> RolePlan:
+    """Everything that is due for the models role."""
+    asked = derived.settings.models.models_list
+    pulled = (due(model.name, "pulled", pull(model, facts)) for model in asked)
+    changed = (due(model.name, "parameters set", unset(model, facts)) for model in asked)
+    return RolePlan(
+        "models",
+        files=(*program(derived, facts), *unit(derived, facts)),
+        actions=(
+            *(action for actions in (*pulled, *changed) for action in actions),
+            *due(UNIT_NAME, "enabled and run", unloaded(derived, facts)),
+        ),
+        notes=tuple(_notes(derived, facts)),
+    )
+
+
+def pull(model: PinnedModel, facts: HostFacts) -> tuple[str, ...]:
+    """Why a model must be pulled: it is not here, not whole, or not what its registry gave.
+
+    The manifest as the registry gave it is kept beside: setting parameters changes the model's own.
+    """
+    stored = facts.model_store.named(model.name)
+    kept = facts.model_store.kept_named(model.name)
+    if stored is None:
+        return ("it is not here",)
+    if not stored.whole:
+        return ("a part of it is missing",)
+    if kept is None:
+        return ("its registry's manifest is not kept",)
+    return tuple(_strays(model, stored, kept))
+
+
+def _strays(model: PinnedModel, stored: StoredModel, kept: KeptManifest) -> Iterator[str]:
+    if model.digest and kept.digest != model.digest:
+        yield f"it is {kept.digest[:SHOWN_DIGITS]}, pinned is {model.digest[:SHOWN_DIGITS]}"
+    if _weights(stored.layers) != _weights(kept.layers):
+        yield "another model lies under its name"
+    unasked = stored.parameters.keys() - kept.parameters.keys() - model.parameters.keys()
+    if unasked:
+        yield f"it has parameters that nobody asks for: {', '.join(sorted(unasked))}"
+
+
+def _weights(layers: Sequence[Layer]) -> list[str]:
+    return sorted(layer.digest for layer in layers if layer.kind != "params")
+
+
+def unset(model: PinnedModel, facts: HostFacts) -> tuple[str, ...]:
+    """Parameters that the model has not, or has otherwise, after the pull that may be due."""
+    found = _found(model, facts)
+    return tuple(
+        f"{name} {json.dumps(value)}{_instead(name, found)}"
+        for name, value in wanted(model, facts).items()
+        if name not in found or found[name] != value
+    )
+
+
+def wanted(model: PinnedModel, facts: HostFacts) -> dict[str, Any]:
+    """The parameters that the model should have: its registry's under ours."""
+    kept = facts.model_store.kept_named(model.name)
+    return {**(kept.parameters if kept else {}), **model.parameters}
+
+
+def _found(model: PinnedModel, facts: HostFacts) -> Mapping[str, Any]:
+    stored = facts.model_store.named(model.name)
+    kept = facts.model_store.kept_named(model.name)
+    if stored is None:
+        return {}
+    # A pull brings the registry's own back, unless all that is missing is its manifest.
+    return kept.parameters if kept and pull(model, facts) else stored.parameters
+
+
+def _instead(name: str, found: Mapping[str, Any]) -> str:
+    return f" instead of {json.dumps(found[name])}" if name in found else ""
+
+
+def program(derived: Derived, facts: HostFacts) -> tuple[FileChange, ...]:
+    """What loads the models, where one is to be loaded after boot, or was."""
+    return _file(PROGRAM, derived, facts)
+
+
+def unit(derived: Derived, facts: HostFacts) -> tuple[FileChange, ...]:
+    """The unit that runs it after every boot."""
+    return _file(UNIT, derived, facts)
+
+
+def _file(path: str, derived: Derived, facts: HostFacts) -> tuple[FileChange, ...]:
+    before = facts.units.text(path)
+    if before is None and not preloaded(derived):
+        return ()
+    return owned(path, before, roles.render("models", path, values(derived)))
+
+
+def preloaded(derived: Derived) -> tuple[PinnedModel, ...]:
+    """The models that are loaded after every boot."""
+    return tuple(model for model in derived.settings.models.models_list if model.preload)
+
+
+def unloaded(derived: Derived, facts: HostFacts) -> tuple[str, ...]:
+    """Why the unit must run: it or its program changes, or a model is not loaded (any more)."""
+    changing = (*program(derived, facts), *unit(derived, facts))
+    if changing:
+        return tuple(f"{change.path} changes" for change in changing)
+    if not preloaded(derived):
+        return ()
+    if "ollama" in derived.settings.host.host_roles and differences(derived, facts):
+        return ("the container is made again",)
+    unready = (
+        f"{model.name} {why}" for model in preloaded(derived) for why in _unready(model, facts)
+    )
+    return (*unready, *not_enabled(UNIT_NAME, facts))
+
+
+def _unready(model: PinnedModel, facts: HostFacts) -> Iterator[str]:
+    """Why a model must be loaded anew: a runner keeps what it was started with."""
+    stored = facts.model_store.named(model.name)
+    loaded = {each.name.lower(): each.digest for each in facts.ollama_api.loaded or ()}
+    digest = loaded.get(model.name.lower())
+    if pull(model, facts) or unset(model, facts):
+        yield "changes"
+    elif digest is None:
+        yield "is not loaded"
+    elif stored and digest != stored.digest:
+        yield "is loaded as it was before it was changed"
+
+
+def values(derived: Derived) -> dict[str, object]:
+    """The variables that roles/models/templates may use."""
+    address, number = api(derived)
+    keep = derived.settings.ollama.ollama_keep_alive
+    return {
+        "ollama_container_name": derived.settings.ollama.ollama_container_name,
+        "api_address": address,
+        "api_port": number,
+        "preloaded_models": [
+            {"name": model.name, "unload": _keep(model, 0), "load": _keep(model, keep)}
+            for model in preloaded(derived)
+        ],
+    }
+
+
+def _keep(model: PinnedModel, keep: int | str) -> str:
+    """An empty request only loads a model, or unloads it with 0 (Ollama's API)."""
+    return json.dumps({"model": model.name, "keep_alive": keep})
+
+
+def api(derived: Derived) -> tuple[str, str]:
+    """Address and port at which the host itself reaches the API."""
+    ollama = derived.settings.ollama
+    here = "::1" if ":" in ollama.address else "127.0.0.1"
+    return here if ollama.address in ANYWHERE else ollama.address, str(ollama.port)
+
+
+def _notes(derived: Derived, facts: HostFacts) -> Iterator[str]:
+    for model in derived.settings.models.models_list:
+        yield from _pin(model, facts)
+        yield from fit.notes(model, derived, facts)
+
+
+def _pin(model: PinnedModel, facts: HostFacts) -> Iterator[str]:
+    if model.digest:
+        return
+    kept = facts.model_store.kept_named(model.name)
+    if kept is None:
+        yield f"{model.name} is not pinned: the plan prints its digest once it is here"
+    else:
+        yield f'{model.name} is not pinned: "digest": "{kept.digest}"'

@@ -1,0 +1,105 @@
+"""What the ollama role changes, and what it leaves, in the order of a deploy."""
+
+from collections.abc import Iterator
+
+from apuhost.changes import FileChange, RolePlan, compose, due, owned, port
+from apuhost.changes.container import (
+    ANYWHERE,
+    differences,
+    has_digest,
+    of_project,
+    only_stopped,
+)
+from apuhost.changes.units import not_enabled
+from apuhost.derived import Derived
+from apuhost.host_facts import HostFacts
+from apuhost.probes.containers import Container
+
+UNIT_NAME = "apuhost-ollama.service"
+UNIT = f"/etc/systemd/system/{UNIT_NAME}"
+
+
+def plan(derived: Derived, facts: HostFacts) -> RolePlan:
+    """Everything that is due for the ollama role."""
+    name = derived.settings.ollama.ollama_container_name
+    return RolePlan(
+        "ollama",
+        files=(
+            *port.program(derived, facts),
+            *port.unit(derived, facts),
+            *compose.file(derived, facts),
+            *unit(derived, facts),
+        ),
+        actions=(
+            *due(port.UNIT_NAME, "enabled and run", port.unguarded(derived, facts)),
+            *due("volume", "made", volume(derived, facts)),
+            *due("image", "pulled", image(derived, facts)),
+            *due(f"container {name}", _how(derived, facts), differences(derived, facts)),
+            *due(UNIT_NAME, "enabled and run", unstarted(derived, facts)),
+        ),
+        kept=tuple(_kept(derived, facts)),
+        notes=tuple(_notes(derived, facts)),
+    )
+
+
+def unit(derived: Derived, facts: HostFacts) -> tuple[FileChange, ...]:
+    """The unit that starts the container again where Docker gave up at boot."""
+    return owned(UNIT, facts.units.text(UNIT), compose.rendered(UNIT, derived, facts))
+
+
+def unstarted(derived: Derived, facts: HostFacts) -> tuple[str, ...]:
+    """Why the unit that starts the container must be enabled or started."""
+    changing = tuple(f"{change.path} changes" for change in unit(derived, facts))
+    return changing or not_enabled(UNIT_NAME, facts)
+
+
+def volume(derived: Derived, facts: HostFacts) -> tuple[str, ...]:
+    """The volume of the models, where it is not there yet."""
+    name = compose.store(derived, facts)
+    return () if name.startswith("/") or name in facts.containers.volumes else (name,)
+
+
+def image(derived: Derived, facts: HostFacts) -> tuple[str, ...]:
+    """The image, where none that is here has its digest."""
+    asked = derived.settings.ollama
+    here = any(has_digest(each, asked.digest) for each in facts.containers.images.values())
+    return () if here else (asked.ollama_image,)
+
+
+def _how(derived: Derived, facts: HostFacts) -> str:
+    found = facts.containers.named(derived.settings.ollama.ollama_container_name)
+    if only_stopped(derived, facts):
+        return "started"
+    return "made and started" if found is None else "made again; its models stay"
+
+
+def _kept(derived: Derived, facts: HostFacts) -> Iterator[str]:
+    container = facts.containers.named(derived.settings.ollama.ollama_container_name)
+    if compose.store_of(container):
+        store = compose.store(derived, facts)
+        yield f"keeps {'folder' if store.startswith('/') else 'volume'} {store} with its models"
+
+
+def _notes(derived: Derived, facts: HostFacts) -> Iterator[str]:
+    asked = derived.settings.ollama
+    container = facts.containers.named(asked.ollama_container_name)
+    yield from _exposure(derived, container)
+    if container and not of_project(asked, container) and container.project:
+        yield f"compose project {container.project} loses its container to {asked.ollama_project}"
+    elsewhere = (
+        [each for each in container.config_files if each != compose.PATH] if container else []
+    )
+    if elsewhere:
+        yield f"{', '.join(elsewhere)} stays, and no longer describes it: {compose.PATH} does"
+
+
+def _exposure(derived: Derived, container: Container | None) -> Iterator[str]:
+    asked = derived.settings.ollama
+    bound = container.ports if container else ()
+    if any(each.host_ip in ANYWHERE for each in bound) and asked.address not in ANYWHERE:
+        yield f"{asked.port} is open to every address today; after this to {asked.address} only"
+    if not asked.loopback:
+        who = ", ".join(asked.ollama_allow_from) or "whoever reaches it"
+        yield f"no login at {asked.ollama_listen}: {who} may use, load and delete models"
+    elif asked.ollama_allow_from:
+        yield "ollama_allow_from does nothing: only the host itself reaches 127.0.0.1"

@@ -1,0 +1,13 @@
+"""systemd units of ours: why one must be enabled and run."""
+
+from apuhost.host_facts import HostFacts
+
+
+def not_enabled(name: str, facts: HostFacts) -> tuple[str, ...]:
+    """Why a unit must be enabled and run: it is not, it failed, or its file was changed."""
+    unit = facts.units.units.get(name)
+    if unit is None or unit.unit_file_state != "enabled":
+        return (f"it is {(unit.unit_file_state if unit else '') or 'not there'}, not enabled",)
+    if unit.active_state != "active":
+        return (f"it is {unit.active_state}",)
+    return ("its file was changed since",) if unit.need_daemon_reload else ()

@@ -1,0 +1,101 @@
+"""What the vulkan role changes: package sources, packages, firmware, group memberships."""
+
+from collections.abc import Iterator
+
+from apuhost.changes import FIRMWARE, FileChange, RolePlan, due
+from apuhost.derived import Derived
+from apuhost.host_facts import HostFacts
+from apuhost.probes import apt_sources
+
+GROUPS = ("render", "video")
+"""Who is in them may open /dev/dri; Debian's and Ubuntu's udev rules name both."""
+
+COMPONENT = "non-free-firmware"
+"""The part of Debian that has GPU firmware, since Debian 12; a bare host need not ask for it."""
+
+_FIRMWARE = {"debian": "firmware-amd-graphics", "ubuntu": "linux-firmware"}
+
+
+def plan(derived: Derived, facts: HostFacts) -> RolePlan:
+    """Everything that is due for the vulkan role."""
+    return RolePlan(
+        "vulkan",
+        files=sources(derived, facts),
+        actions=(
+            *due("packages", "installed", packages(derived, facts)),
+            *due(FIRMWARE, "installed", firmware(derived, facts)),
+            *due("groups", "joined", _pairs(derived, facts)),
+        ),
+        notes=tuple(_notes(derived, facts)),
+    )
+
+
+def packages(derived: Derived, facts: HostFacts) -> tuple[str, ...]:
+    """Vulkan's packages that the host lacks."""
+    wanted = derived.settings.vulkan.vulkan_packages
+    return tuple(name for name in wanted if name not in facts.packages.installed)
+
+
+def firmware(_: Derived, facts: HostFacts) -> tuple[str, ...]:
+    """The package of the GPU's firmware, where the host lacks it."""
+    name = firmware_package(facts)
+    return () if name in facts.packages.installed else (name,)
+
+
+def firmware_package(facts: HostFacts) -> str:
+    """The distribution's package that holds amdgpu's firmware."""
+    ubuntu = facts.os_release.id == "ubuntu" or "ubuntu" in facts.os_release.id_like
+    return _FIRMWARE["ubuntu" if ubuntu else "debian"]
+
+
+def sources(derived: Derived, facts: HostFacts) -> tuple[FileChange, ...]:
+    """Debian's own package sources with the component that has the firmware."""
+    if not firmware(derived, facts) or not lacks_component(facts):
+        return ()
+    return tuple(
+        FileChange(file.path, file.text, after, f"{COMPONENT} added", operators=True)
+        for file in facts.apt_sources.files
+        if file.path in _debians(facts)
+        and (after := apt_sources.with_component(file.text, file.path, COMPONENT)) != file.text
+    )
+
+
+def lacks_component(facts: HostFacts) -> bool:
+    """Whether the firmware's package is in no source that apt reads."""
+    name, sources = firmware_package(facts), facts.apt_sources
+    known = name in sources.candidates or sources.has_component(COMPONENT)
+    return name == _FIRMWARE["debian"] and not known
+
+
+def joining(derived: Derived, facts: HostFacts) -> tuple[tuple[str, str], ...]:
+    """Users and the group that each still has to join."""
+    return tuple(
+        (user, group)
+        for user in derived.settings.vulkan.vulkan_users
+        for group in GROUPS
+        if group in facts.accounts.groups and user not in facts.accounts.groups[group].members
+    )
+
+
+def _pairs(derived: Derived, facts: HostFacts) -> tuple[str, ...]:
+    return tuple(f"{user}: {group}" for user, group in joining(derived, facts))
+
+
+def _debians(facts: HostFacts) -> frozenset[str]:
+    """Files that name Debian's own archive for this release; a third party's need no firmware."""
+    codename = facts.os_release.codename
+    return frozenset(
+        source.path
+        for source in facts.apt_sources.sources
+        if source.enabled
+        and codename in source.suites
+        and "main" in source.components
+        and any(uri.rstrip("/").endswith("/debian") for uri in source.uris)
+    )
+
+
+def _notes(derived: Derived, facts: HostFacts) -> Iterator[str]:
+    if joining(derived, facts):
+        yield "a new group counts from the user's next login on"
+    if facts.packages.broken:
+        yield f"dpkg was broken off in {', '.join(facts.packages.broken[:3])}: it is finished first"

@@ -1,0 +1,97 @@
+"""The models that are loaded or are to be, and the processes that hold them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from apuhost.derived import Derived
+from apuhost.host_facts import HostFacts, Unreadable
+from apuhost.probes.model_names import short_name
+from apuhost.probes.model_store import StoredModel
+from apuhost.probes.ollama_api import LoadedModel
+from apuhost.probes.runners import Process
+from apuhost.settings.models import PinnedModel
+from apuhost.verdicts import Found
+from apuhost.verdicts.several import several
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One model: what was asked of it, what lies in the store, what is loaded."""
+
+    name: str
+    asked: PinnedModel | None
+    stored: StoredModel | None
+    loaded: LoadedModel | None
+
+
+def same_name(name: str) -> str:
+    """A model's name as Ollama compares names: short, without regard to case."""
+    return short_name(name).lower()
+
+
+def loaded(facts: HostFacts) -> dict[str, LoadedModel]:
+    """What is loaded, by `same_name`.
+
+    Raises:
+        Unreadable: Ollama does not say.
+    """
+    found = facts.ollama_api.loaded
+    if found is None:
+        raise Unreadable(f"Ollama does not say what is loaded: {facts.ollama_api.error}")
+    return {same_name(model.name): model for model in found}
+
+
+def judged(derived: Derived, facts: HostFacts) -> tuple[Judged, ...]:
+    """Every model that is loaded or is to be, those of the inventory first.
+
+    Raises:
+        Unreadable: Ollama does not say what is loaded.
+    """
+    here = loaded(facts)
+    listed = {same_name(model.name): model for model in derived.settings.models.models_list}
+    asked = {name: model for name, model in listed.items() if model.preload or name in here}
+    return tuple(
+        Judged(
+            asked[name].name if name in asked else here[name].name,
+            asked.get(name),
+            facts.model_store.named(name),
+            here.get(name),
+        )
+        for name in dict.fromkeys((*asked, *here))
+    )
+
+
+def each(
+    derived: Derived, facts: HostFacts, look: Callable[[Judged, Derived, HostFacts], Found]
+) -> Found:
+    """The same look at every model; without one it cannot be shown here.
+
+    Raises:
+        Unreadable: as `judged` and `several`.
+    """
+    models = judged(derived, facts)
+    if not models:
+        return Found(None, "no model is loaded, and none is to be")
+    return several(models, lambda model: look(model, derived, facts), lambda model: model.name)
+
+
+def process(model: Judged, facts: HostFacts) -> Process:
+    """The process that holds a model: it is known by the model's blob.
+
+    Raises:
+        Unreadable: it is not loaded, or there is no such process.
+    """
+    if model.loaded is None:
+        raise Unreadable(f"{model.name} is not loaded: it has no runner (models.loaded)")
+    if model.stored is None:
+        raise Unreadable(f"{model.name} is not in the store, so its runner is not known")
+    blobs = {layer.blob for layer in model.stored.layers if layer.kind == "model"}
+    for found in facts.runners.processes:
+        if found.runner and blob(found.runner.model) in blobs:
+            return found
+    raise Unreadable(f"no process holds {model.name}, which Ollama says is loaded")
+
+
+def blob(path: str | None) -> str:
+    """The name of a blob's file in a path, as a runner is given it."""
+    return (path or "").rpartition("/")[2]

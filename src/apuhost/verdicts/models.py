@@ -1,0 +1,231 @@
+"""Verdicts on the models role: the pinned models, with our parameters, loaded, and generating."""
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from apuhost.changes import models as changes
+from apuhost.derived import Derived
+from apuhost.host_facts import HostFacts, Unreadable
+from apuhost.probes.model_store import KeptManifest, StoredModel
+from apuhost.probes.units import Unit
+from apuhost.settings import Settings
+from apuhost.settings.models import PinnedModel
+from apuhost.verdicts import Found, Layer, Question, Severity, Status, Verdict, judge
+from apuhost.verdicts.generation import generation
+from apuhost.verdicts.loaded import loaded as loaded_models
+from apuhost.verdicts.loaded import same_name
+from apuhost.verdicts.parameter import DEPLOY
+from apuhost.verdicts.several import several
+
+SHOWN_DIGITS = 12
+NONE_ASKED = "models_list names none"
+NONE_PRELOADED = "models_list preloads none"
+AGAIN = f"systemctl restart {changes.UNIT_NAME}"
+
+IDS = ("models.pinned", "models.parameters", "models.loaded", "models.preload")
+"""What `verdicts` answers, in its order."""
+
+ACTIVE_IDS = ("models.generation",)
+"""What it answers beside them when the hosts were asked for a token (--active)."""
+
+
+def verdicts(_: Settings, derived: Derived, facts: HostFacts) -> tuple[Verdict, ...]:
+    """Every verdict of this concern, in a fixed order."""
+    asked = (pinned, parameters, loaded, preload)
+    return (*(judged(derived, facts) for judged in asked), *generation(derived, facts))
+
+
+def pinned(derived: Derived, facts: HostFacts) -> Verdict:
+    """Is every model what its registry gave and the inventory pins? No pin is worth a word."""
+    expected = "every model as its registry gave it"
+    found = judge(
+        Question("models.pinned", f"{expected}, by the pinned digest"),
+        (
+            (Layer.CONFIGURED, lambda: _each(derived, lambda model: _stored(model, facts))),
+            (Layer.EFFECTIVE, lambda: _each(derived, lambda model: _listed(model, facts))),
+        ),
+    )
+    loose = [model for model in derived.settings.models.models_list if not model.digest]
+    if found.status is not Status.PASS or not loose:
+        return found
+    return judge(
+        Question("models.pinned", "every model with a digest", Severity.RECOMMENDED),
+        ((Layer.CONFIGURED, lambda: several(loose, lambda m: _unpinned(m, facts), _name)),),
+    )
+
+
+def parameters(derived: Derived, facts: HostFacts) -> Verdict:
+    """Has every model our parameters, its registry's beside them, and no other?"""
+    return judge(
+        Question("models.parameters", "every model's parameters as in the inventory"),
+        ((Layer.CONFIGURED, lambda: _each(derived, lambda model: _options(model, facts))),),
+    )
+
+
+def loaded(derived: Derived, facts: HostFacts) -> Verdict:
+    """Is every model that is to be loaded in memory, and does it stay?"""
+    keep = derived.settings.ollama.ollama_keep_alive
+    for_good = str(keep).startswith("-")
+    return judge(
+        Question("models.loaded", f"models loaded{', for good' if for_good else ''}"),
+        ((Layer.EFFECTIVE, lambda: _preloaded(derived, facts, for_good)),),
+    )
+
+
+def preload(derived: Derived, facts: HostFacts) -> Verdict:
+    """Does the unit that loads them after a boot stand as rendered, enabled, and did it work?"""
+    return judge(
+        Question("models.preload", f"{changes.UNIT_NAME} enabled, its last run good"),
+        (
+            (Layer.CONFIGURED, lambda: _unit(derived, facts)),
+            (Layer.LIVE, lambda: _ran(derived, facts)),
+        ),
+    )
+
+
+def _each(derived: Derived, look: Callable[[PinnedModel], Found]) -> Found:
+    models = derived.settings.models.models_list
+    return several(models, look, _name) if models else Found(None, NONE_ASKED)
+
+
+def _name(model: PinnedModel) -> str:
+    return model.name
+
+
+def _stored(model: PinnedModel, facts: HostFacts) -> Found:
+    """Every layer but the parameters is what the registry gave, and that is what was pinned."""
+    found = facts.model_store.named(model.name)
+    kept = facts.model_store.kept_named(model.name)
+    if found is None:
+        where = facts.model_store.directory or "Ollama's store"
+        return Found(False, "it is not here", f"{where} has no manifest of it", DEPLOY)
+    if not found.whole:
+        return Found(False, "a part of it is missing", f"{found.path}: blobs are missing", DEPLOY)
+    if kept is None:
+        return _as_pulled(model, found)
+    if model.digest and kept.digest != model.digest:
+        shown = kept.digest[:SHOWN_DIGITS]
+        words = f"it is {shown}, pinned is {model.digest[:SHOWN_DIGITS]}"
+        return Found(False, words, f"sha256 of {kept.path} is {shown}", DEPLOY)
+    if other := _other_layer(found, kept):
+        said = f"{found.path} has {other}, {kept.path} has not"
+        return Found(False, "another model lies under its name", said, DEPLOY)
+    return Found(True, f"is {kept.digest[:SHOWN_DIGITS]}")
+
+
+def _as_pulled(model: PinnedModel, found: StoredModel) -> Found:
+    """Nobody kept what the registry gave: its own manifest tells, while it is untouched."""
+    shown = found.digest[:SHOWN_DIGITS]
+    if model.digest == found.digest:
+        return Found(True, f"is {shown}")
+    said = f"sha256 of {found.path} is {shown}, and no manifest is kept"
+    return Found(False, "what its registry gave is not known", said, DEPLOY)
+
+
+def _other_layer(found: StoredModel, kept: KeptManifest) -> str:
+    """A blob of one manifest that the other has not."""
+    here, there = (
+        {layer.digest for layer in layers if layer.kind != "params"}
+        for layers in (found.layers, kept.layers)
+    )
+    return next(iter(sorted(here - there) or sorted(there - here)), "")
+
+
+def _listed(model: PinnedModel, facts: HostFacts) -> Found:
+    """The server has the model that lies in the store, and no other one."""
+    listed, found = facts.ollama_api.models, facts.model_store.named(model.name)
+    if listed is None:
+        raise Unreadable(f"Ollama does not list its models: {facts.ollama_api.error}")
+    told = next((each for each in listed if same_name(each.name) == same_name(model.name)), None)
+    if told is None:
+        said = f"GET /api/tags has no {model.name}"
+        return Found(False, "Ollama does not list it", said, "see ollama.container: its volume")
+    if found is not None and told.digest != found.digest:
+        said = f"GET /api/tags has {told.digest[:SHOWN_DIGITS]}, {found.path} is another"
+        return Found(False, "Ollama lists another one", said, "see ollama.container: its volume")
+    kept = facts.model_store.kept_named(model.name)
+    return Found(True, f"as its registry gave it, {(kept or told).digest[:SHOWN_DIGITS]}")
+
+
+def _unpinned(model: PinnedModel, facts: HostFacts) -> Found:
+    kept = facts.model_store.kept_named(model.name)
+    if kept is None:
+        raise Unreadable(f"no manifest of {model.name} is kept")
+    said = f"models_list has no digest for {model.name}"
+    return Found(False, "not pinned", said, f'write "digest": "{kept.digest}"')
+
+
+def _options(model: PinnedModel, facts: HostFacts) -> Found:
+    found = facts.model_store.named(model.name)
+    if found is None:
+        raise Unreadable(f"{model.name} is not in the store (models.pinned)")
+    kept = facts.model_store.kept_named(model.name)
+    given = kept.parameters if kept else {}
+    wanted = {**given, **model.parameters}
+    for name, value in wanted.items():
+        if found.parameters.get(name) != value:
+            shown = json.dumps(found.parameters[name]) if name in found.parameters else "not set"
+            words = f"{name} is {shown}, not {json.dumps(value)}"
+            return Found(False, words, f"{found.path}: {name} is {shown}", DEPLOY)
+    unasked = sorted(found.parameters.keys() - wanted.keys()) if kept else []
+    if unasked:
+        shown = f"{unasked[0]} is {json.dumps(found.parameters[unasked[0]])}"
+        return Found(False, f"{shown}, and nobody asked", f"{found.path}: {shown}", DEPLOY)
+    shown = ", ".join(f"{name} {json.dumps(value)}" for name, value in model.parameters.items())
+    return Found(True, shown or "its registry's")
+
+
+def _preloaded(derived: Derived, facts: HostFacts, for_good: bool) -> Found:
+    models = changes.preloaded(derived)
+    if not models:
+        return Found(None, NONE_PRELOADED)
+    here, now = loaded_models(facts), datetime.fromtimestamp(facts.boot.now, UTC)
+
+    def look(model: PinnedModel) -> Found:
+        found = here.get(same_name(model.name))
+        if found is None:
+            said = f"GET /api/ps has no {model.name}"
+            return Found(False, "it is not loaded", said, AGAIN)
+        if for_good and not found.keeps(now):
+            said = f"GET /api/ps: {model.name} has expires_at {found.expires_at}"
+            return Found(False, f"it goes at {found.expires_at}", said, AGAIN)
+        return Found(True, "loaded for good" if for_good else f"loaded until {found.expires_at}")
+
+    return several(models, look, _name)
+
+
+def _unit(derived: Derived, facts: HostFacts) -> Found:
+    if not changes.preloaded(derived):
+        return Found(None, NONE_PRELOADED)
+    for change in (*changes.program(derived, facts), *changes.unit(derived, facts)):
+        state = "is not there" if change.before is None else "is not as rendered"
+        return Found(False, f"{change.path} {state}", f"{change.path} {state}", DEPLOY)
+    state = _found_unit(facts).unit_file_state or "not there"
+    if state != "enabled":
+        said = f"systemctl is-enabled {changes.UNIT_NAME}: {state}"
+        return Found(False, f"the unit is {state}: nothing is loaded after a boot", said, DEPLOY)
+    return Found(True, "enabled")
+
+
+def _found_unit(facts: HostFacts) -> Unit:
+    found = facts.units.units.get(changes.UNIT_NAME)
+    if found is None:
+        raise Unreadable(f"systemd says nothing of {changes.UNIT_NAME}")
+    return found
+
+
+def _ran(derived: Derived, facts: HostFacts) -> Found:
+    if not changes.preloaded(derived):
+        return Found(None, NONE_PRELOADED)
+    found = _found_unit(facts)
+    if found.active_state in ("activating", "reloading"):
+        raise Unreadable(f"{changes.UNIT_NAME} is at work: it still loads models")
+    if found.active_state != "active" or found.result != "success":
+        said = f"systemctl status {changes.UNIT_NAME}: {found.active_state}, {found.result}"
+        journal = f"journalctl -b -u {changes.UNIT_NAME}"
+        return Found(False, f"its last run: {found.active_state}, {found.result}", said, journal)
+    if found.need_daemon_reload:
+        said = f"systemctl show {changes.UNIT_NAME}: NeedDaemonReload=yes"
+        return Found(False, "systemd has not read its file", said, "systemctl daemon-reload")
+    return Found(True, "its last run was good")

@@ -1,0 +1,64 @@
+"""What must not be deployed, and why: asked before anything on a host is touched."""
+
+from collections.abc import Iterator, Mapping
+from itertools import chain
+
+from apuhost.derived import Derived
+from apuhost.host_facts import HostFacts, Unreadable
+from apuhost.settings import Settings
+from apuhost.verdicts.refusals import kernel, stack
+from apuhost.verdicts.refusals.topic import Refusal
+
+
+def by_topic(settings: Settings, derived: Derived, facts: HostFacts) -> dict[str, tuple[str, ...]]:
+    """For every topic the reasons to leave this host alone; what cannot be read is one, too.
+
+    Only roles that are applied to the host are asked.
+    """
+    topics = dict(HOST)
+    for role in settings.host.host_roles:
+        topics |= ROLES[role]
+    return {topic: _asked(refusal, derived, facts) for topic, refusal in topics.items()}
+
+
+def refusals(settings: Settings, derived: Derived, facts: HostFacts) -> tuple[str, ...]:
+    """Every reason to leave this host alone, each said once."""
+    found = by_topic(settings, derived, facts).values()
+    return tuple(dict.fromkeys(chain.from_iterable(found)))
+
+
+def _asked(refusal: Refusal, derived: Derived, facts: HostFacts) -> tuple[str, ...]:
+    try:
+        return tuple(refusal(derived, facts))
+    except Unreadable as error:
+        return (f"cannot be judged: {error}",)
+
+
+def _distribution(_: Derived, facts: HostFacts) -> Iterator[str]:
+    release = facts.os_release
+    if not release.debian_family:
+        yield f"runs {release.name or 'an unknown distribution'}, not Debian or Ubuntu"
+
+
+def _simulation(derived: Derived, facts: HostFacts) -> Iterator[str]:
+    if derived.settings.host.host_simulated and not facts.machine.virtual:
+        yield "host_simulated is for virtual machines, and this is none: take it out"
+
+
+def _package_manager(_: Derived, facts: HostFacts) -> Iterator[str]:
+    if holder := facts.boot.dpkg_lock:
+        yield f"another apt or dpkg is at work (process {holder}): wait until it ends, then repeat"
+
+
+HOST: Mapping[str, Refusal] = {
+    "distribution": _distribution,
+    "kind of machine": _simulation,
+    "package manager": _package_manager,
+}
+ROLES: Mapping[str, Mapping[str, Refusal]] = {
+    "kernel": kernel.REFUSALS,
+    "vulkan": stack.VULKAN,
+    "docker": stack.DOCKER,
+    "ollama": stack.OLLAMA,
+    "models": stack.MODELS,
+}

@@ -1,0 +1,172 @@
+"""What the roles from vulkan to models must not be deployed to, and why."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from apuhost.changes import compose
+from apuhost.changes import docker as docker_changes
+from apuhost.changes import ollama as ollama_changes
+from apuhost.changes import vulkan as vulkan_changes
+from apuhost.derived import Derived
+from apuhost.host_facts import HostFacts
+from apuhost.probes import daemon_json
+from apuhost.verdicts.refusals.topic import Refusal
+
+MIB = 1024 * 1024
+PACKAGES_BYTES = 1024 * MIB
+"""Mesa with LLVM, firmware and Docker unpack to 700 MB on Debian 13."""
+
+IMAGE_BYTES = 6 * 1024 * MIB
+"""Ollama's image unpacks to 4 GB, and Docker keeps the packed layer until it is done."""
+
+LEAST_ENGINE = (23, 0)
+
+
+def _room_for(*missing: Callable[[Derived, HostFacts], tuple[str, ...]]) -> Refusal:
+    """Room for packages, where some are missing."""
+
+    def asked(derived: Derived, facts: HostFacts) -> Iterator[str]:
+        due = any(each(derived, facts) for each in missing)
+        yield from _lacking("/", PACKAGES_BYTES if due else 0, facts)
+
+    return asked
+
+
+def _image_room(derived: Derived, facts: HostFacts) -> Iterator[str]:
+    root = derived.settings.docker.docker_data_root or facts.docker.data_root or "/var/lib/docker"
+    yield from _lacking(root, IMAGE_BYTES if ollama_changes.image(derived, facts) else 0, facts)
+
+
+def _lacking(path: str, needed: int, facts: HostFacts) -> Iterator[str]:
+    mount = facts.disk.under(path)
+    if needed and mount is None:
+        yield f"free space under {path} could not be read"
+    elif mount is not None and mount.available_bytes < needed:
+        yield f"{path} has {mount.available_bytes // MIB} MiB free, {needed // MIB} are needed"
+
+
+def _gpu_users(derived: Derived, facts: HostFacts) -> Iterator[str]:
+    return _strangers("vulkan_users", derived.settings.vulkan.vulkan_users, facts)
+
+
+def _docker_users(derived: Derived, facts: HostFacts) -> Iterator[str]:
+    return _strangers("docker_users", derived.settings.docker.docker_users, facts)
+
+
+def _strangers(key: str, users: Iterable[str], facts: HostFacts) -> Iterator[str]:
+    for user in users:
+        if user not in facts.accounts.users:
+            yield f"{key} names {user}, and the host has no such user"
+
+
+def _firmware(derived: Derived, facts: HostFacts) -> Iterator[str]:
+    lacking = vulkan_changes.firmware(derived, facts) and vulkan_changes.lacks_component(facts)
+    if lacking and not vulkan_changes.sources(derived, facts):
+        name = vulkan_changes.firmware_package(facts)
+        part = vulkan_changes.COMPONENT
+        yield f"{name} is in no package source: add {part} to Debian's by hand"
+
+
+def _engine(derived: Derived, facts: HostFacts) -> Iterator[str]:
+    engine = facts.docker
+    if engine.source == "snap":
+        yield "its docker is a snap, which sees neither /etc/docker nor /dev/dri: remove it"
+    elif engine.source == "podman":
+        yield "its docker is podman: remove podman-docker, then repeat"
+    elif engine.source == "other" and not engine.server:
+        yield "its docker came from no package and does not answer: start it, or remove it"
+    elif engine.source == "other" and not engine.compose:
+        yield "its docker came from no package and has no compose plugin: add that by hand"
+    elif engine.rootless:
+        yield "its docker runs without root and cannot guard a port: use the system's dockerd"
+    elif engine.server and _version(engine.server) < LEAST_ENGINE:
+        yield f"its docker {engine.server} is older than 23.0: see docker_source"
+    asked, source = derived.settings.docker.docker_source, docker_changes.installed_source(facts)
+    if asked == "distro" and source == "docker-ce":
+        yield "docker_source is distro, and docker-ce is installed: remove that, or say auto"
+
+
+def _version(text: str) -> tuple[int, ...]:
+    numbers = text.split("-", maxsplit=1)[0].split(".")[:2]
+    return tuple(int(number) for number in numbers if number.isdigit())
+
+
+def _daemon_json(_: Derived, facts: HostFacts) -> Iterator[str]:
+    found = daemon_json.parse(facts.daemon_json.daemon_json or "")
+    if found.error:
+        error = found.error
+        yield (
+            f"{docker_changes.DAEMON_JSON} is no JSON: {error.message} in line {error.line}, "
+            f"column {error.column}; mend it by hand"
+        )
+
+
+def _data_root(derived: Derived, facts: HostFacts) -> Iterator[str]:
+    wanted, found = derived.settings.docker.docker_data_root, facts.docker.data_root
+    if wanted and found and wanted != found:
+        yield f"docker_data_root is {wanted}, and docker's data are in {found}: move them by hand"
+
+
+def _port(derived: Derived, facts: HostFacts) -> Iterator[str]:
+    asked = derived.settings.ollama
+    own = facts.containers.named(asked.ollama_container_name)
+    theirs = [
+        f"container {other.name}"
+        for other in facts.containers.containers
+        if other != own and any(port.host_port == asked.port for port in other.published)
+    ]
+    ours = own is not None and (
+        own.network_mode == "host" or any(port.host_port == asked.port for port in own.published)
+    )
+    listening = any(each.port == asked.port for each in facts.firewall.listening or ())
+    if theirs or (listening and not ours):
+        who = theirs[0] if theirs else "another program, an Ollama outside of Docker perhaps"
+        yield f"port {asked.port} is taken by {who}: stop it, or choose another ollama_listen"
+
+
+def _models_inside(derived: Derived, facts: HostFacts) -> Iterator[str]:
+    name = derived.settings.ollama.ollama_container_name
+    container = facts.containers.named(name)
+    if container is None:
+        return
+    if not any(mount.destination == compose.STORE for mount in container.mounts):
+        yield (
+            f"container {name} has its models in itself: they would be lost with it; copy "
+            f"{compose.STORE} into a volume, or remove the container"
+        )
+    elsewhere = container.environment.get("OLLAMA_MODELS", "")
+    if elsewhere and not elsewhere.startswith(f"{compose.STORE}/"):
+        yield f"container {name} has its models at {elsewhere} (OLLAMA_MODELS): move them by hand"
+
+
+def _models(_: Derived, facts: HostFacts) -> Iterator[str]:
+    for path in facts.model_store.broken:
+        yield f"{path} is no manifest: remove it, or pull that model again by hand"
+
+
+def _when_docker_runs(refusal: Refusal) -> Refusal:
+    """Asked again by the deploy when it has started an engine that does not answer now."""
+
+    def asked(derived: Derived, facts: HostFacts) -> Iterator[str]:
+        return iter(()) if docker_changes.comes_up(derived, facts) else refusal(derived, facts)
+
+    return asked
+
+
+VULKAN: Mapping[str, Refusal] = {
+    "users of the GPU": _gpu_users,
+    "firmware": _firmware,
+    "room for Vulkan": _room_for(vulkan_changes.packages, vulkan_changes.firmware),
+}
+DOCKER: Mapping[str, Refusal] = {
+    "users of docker": _docker_users,
+    "room for Docker": _room_for(docker_changes.packages),
+    "engine": _engine,
+    "daemon.json": _daemon_json,
+    "data root": _data_root,
+}
+OLLAMA: Mapping[str, Refusal] = {
+    "room for the image": _when_docker_runs(_image_room),
+    "port": _when_docker_runs(_port),
+    "models' volume": _when_docker_runs(_models_inside),
+}
+MODELS: Mapping[str, Refusal] = {"models": _when_docker_runs(_models)}

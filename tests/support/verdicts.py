@@ -1,0 +1,44 @@
+"""One verdict of one host, by its id."""
+
+from collections.abc import Mapping
+from types import ModuleType
+
+from apuhost.derived import derive
+from apuhost.host_facts import HostFacts, Reading
+from apuhost.verdicts import Layer, Status, Verdict, docker, models, ollama, vulkan
+from tests.support.hosts import host_facts, settings
+
+CONCERNS: Mapping[str, ModuleType] = {
+    "vulkan": vulkan,
+    "docker": docker,
+    "ollama": ollama,
+    "models": models,
+}
+
+
+def verdict(facts: HostFacts, verdict_id: str, **data: object) -> Verdict:
+    """What is said of a host with the reference settings, but for these."""
+    asked = settings(**data)
+    concern = CONCERNS[verdict_id.partition(".")[0]]
+    found: tuple[Verdict, ...] = concern.verdicts(asked, derive(asked, facts), facts)
+    return next(each for each in found if each.id == verdict_id)
+
+
+def failing(found: Verdict) -> tuple[Status, Layer | None]:
+    """Status and first layer that differs."""
+    return found.status, found.layer
+
+
+def unread(facts: HostFacts, *names: str) -> HostFacts:
+    """The same host, but these probes were not read."""
+    kept = {name: text for name, text in facts.readings.items() if name not in names}
+    return HostFacts(facts.host, facts.gathered, kept)
+
+
+def also(facts: HostFacts, **texts: str) -> HostFacts:
+    """The same host with other texts of some probes."""
+    read = {name: Reading(text, 0) for name, text in texts.items()}
+    return HostFacts(facts.host, facts.gathered, {**facts.readings, **read})
+
+
+HEALTHY = host_facts()
