@@ -87,7 +87,6 @@ TAKEN = stack.firewall("0.0.0.0:11434")
         pytest.param(host_facts(disk=room(1)), {}, id="no room, and nothing to install"),
         pytest.param(host_facts(docker=engine(ServerVersion="23.0.0")), {}, id="the oldest engine"),
         pytest.param(host_facts(docker=engine(BY_HAND)), {}, id="an engine put there by hand"),
-        pytest.param(host_facts(docker=engine(ServerVersion="library-import")), {}, id="no number"),
         pytest.param(host_facts(daemon_json=""), {}, id="no daemon.json"),
         pytest.param(
             host_facts(), {"docker_data_root": "/var/lib/docker"}, id="data where they should be"
@@ -95,7 +94,11 @@ TAKEN = stack.firewall("0.0.0.0:11434")
         pytest.param(
             host_facts(), {"vulkan_users": ["admin"], "docker_users": ["root"]}, id="users"
         ),
-        pytest.param(containers(stack.container(), other()), {}, id="another container"),
+        pytest.param(
+            containers(stack.container(), other(**stack.at("0.0.0.0", 80))),
+            {},
+            id="another container on another port",
+        ),
         pytest.param(
             also(
                 containers(stack.container(network_mode="host", ports={}, published={})),

@@ -110,13 +110,15 @@ class Box:
         return f"{made}{images}{volumes}end\n"
 
     def _store(self) -> str:
-        if self.engine != "up" or self.container is None:
+        if self.engine == "down":
+            return framed({"error": "docker does not answer"})
+        if self.container is None:
             return framed({"end": ""})
         return stack.model_store(*self.stored, kept=self.kept)
 
     def _api(self) -> str:
         if self.engine != "up" or self.container is None:
-            return framed({"error": "no container runs Ollama"})
+            return framed({"error": "no container that answers"})
         loaded = ({**stack.loaded(), "name": n, "digest": d} for n, d in self.loaded.items())
         return stack.ollama_api(*loaded, models=self.stored)
 
@@ -135,7 +137,8 @@ class Box:
 
     def _firewall(self) -> str:
         jump = [f"-A DOCKER-USER -j {port.CHAIN}", f"-N {port.CHAIN}"] if self.guarded else []
-        return stack.firewall(rules=(*jump, *self.guarded))
+        listening = () if self.engine == "up" and self.container is not None else ("0.0.0.0:22",)
+        return stack.firewall(*listening, rules=(*jump, *self.guarded))
 
 
 def _packages(names: Iterable[str]) -> str:
