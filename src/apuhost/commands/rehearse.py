@@ -9,6 +9,7 @@ from pathlib import Path
 from apuhost import engines, roles
 from apuhost.commands import deploy as deploying
 from apuhost.commands import plan, verify
+from apuhost.commands.verify import Asked
 from apuhost.rehearsal import image, machine, requirements, ssh, standin, standin_image, state
 from apuhost.rehearsal.process import Heartbeat, RehearsalError
 from apuhost.rehearsal.state import Machine
@@ -33,7 +34,7 @@ def everything() -> int:
     with steps.step("deploy and reboot") as heartbeat:
         _deploy(log, heartbeat)
     with steps.step("verify"):
-        reports = verify.reports(INVENTORY, (), None)
+        reports = verify.reports(Asked(INVENTORY, active=True))
     steps.done()
     print()
     status = verify.show(reports, _shown(INVENTORY), None, every=True)
@@ -57,7 +58,7 @@ def deploy() -> int:
 
 def check() -> int:
     """`apuhost verify` on the machine."""
-    return verify.run(INVENTORY, (), None, None, every=True)
+    return verify.run(Asked(INVENTORY), None, every=True)
 
 
 def down() -> int:
