@@ -49,6 +49,7 @@ docker info >/dev/null
 
 
 # $1 the fingerprint, $2 where the key goes: apt trusts it for Docker's packages alone (Signed-By).
+# A second key beside the right one is refused with it: apt would trust both.
 KEY = f"""set -e
 {APT}
 command -v gpg >/dev/null || get install -y --no-install-recommends --no-remove gpg
@@ -56,7 +57,7 @@ folder=$(mktemp -d); trap 'rm -r "$folder"' EXIT
 /usr/lib/apt/apt-helper -q -o APT::Sandbox::User=root download-file \\
   https://download.docker.com/linux/debian/gpg "$folder/key" 2>&1
 found=$(gpg --homedir "$folder" --show-keys --with-colons "$folder/key" |
-  sed -n 's/^fpr:::::::::\\([0-9A-F]*\\):$/\\1/p' | head -n 1)
+  awk -F: '$1 == "pub" {{ own = 1 }} $1 == "fpr" && own {{ print $10; own = 0 }}')
 [ "$found" = "$1" ] || {{ echo "Docker's key is $found, not $1: not trusted" >&2; exit 1; }}
 mkdir -p "$(dirname "$2")"
 install -m 0644 "$folder/key" "$2.apuhost-new"; sync "$2.apuhost-new"; mv -T "$2.apuhost-new" "$2"

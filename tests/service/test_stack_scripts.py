@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import signal
+import subprocess
 import threading
 import time
 from collections.abc import Mapping
@@ -23,7 +24,8 @@ from tests.support.ollama_stub import free_port, ndjson
 from tests.support.ollama_stub import ollama as stub
 
 from apuhost import roles
-from apuhost.changes import compose
+from apuhost.changes import compose, docker_ce
+from apuhost.changes import docker as changes
 from apuhost.probes import ParseError
 from apuhost.probes.files import TextFile, frame
 from apuhost.probes.model_store import Offer, parse_offer
@@ -535,6 +537,116 @@ def test_a_user_joins_a_group_and_leaves_none(root: Root) -> None:
     root.program("usermod")
     assert root.run(packages.JOIN, "admin", "render").returncode == 0
     assert root.said == ["usermod -aG render -- admin"]
+
+
+KEYRING = "/etc/apt/keyrings/apuhost-docker.asc"
+
+
+def armoured(root: Root, *names: str) -> str:
+    """New keys in one file, as a vendor publishes them."""
+    home = root.folder / "gnupg"
+    home.mkdir(mode=0o700)
+    gpg = ["gpg", "--homedir", str(home), "--batch", "--quiet", "--passphrase", ""]
+    for name in names:
+        subprocess.run([*gpg, "--quick-generate-key", name, "ed25519", "sign"], check=True)
+    exported = subprocess.run([*gpg, "--armor", "--export"], capture_output=True, check=True)
+    subprocess.run(["gpgconf", "--homedir", str(home), "--kill", "all"], check=True)
+    return exported.stdout.decode()
+
+
+def fingerprints(root: Root) -> list[str]:
+    listing = ["gpg", "--homedir", str(root.folder / "gnupg"), "--with-colons", "--list-keys"]
+    said = subprocess.run(listing, capture_output=True, check=True, text=True).stdout
+    return re.findall(r"^fpr:+([0-9A-F]+):$", said, re.MULTILINE)
+
+
+def take_key(root: Root, published: str, fingerprint: str) -> Done:
+    for name in ("dpkg", "apt-get"):
+        root.program(name)
+    (root.folder / "published").write_text(published)
+    root.program(
+        "/usr/lib/apt/apt-helper", f'for file; do :; done; cp {root.folder}/published "$file"'
+    )
+    return root.run(docker.KEY, fingerprint, str(root.path(KEYRING)))
+
+
+needs_gpg = pytest.mark.skipif(not shutil.which("gpg"), reason="gpg is not here")
+
+
+@needs_gpg
+def test_dockers_key_is_taken_by_its_fingerprint(root: Root) -> None:
+    published = armoured(root, "docker")
+    done = take_key(root, published, *fingerprints(root))
+    assert done.returncode == 0
+    assert root.path(KEYRING).read_text() == published
+    assert root.path(KEYRING).stat().st_mode & 0o777 == 0o644
+    assert [path.name for path in root.path(KEYRING).parent.iterdir()] == ["apuhost-docker.asc"]
+
+
+@needs_gpg
+@pytest.mark.parametrize("names", [("another",), ("docker", "another")])
+def test_another_key_and_a_second_one_are_not_trusted(root: Root, names: tuple[str, ...]) -> None:
+    published = armoured(root, *names)
+    right = fingerprints(root)[0] if len(names) > 1 else docker_ce.FINGERPRINT
+    done = take_key(root, published, right)
+    assert done.returncode == 1
+    assert "not trusted" in done.stderr
+    assert not root.path(KEYRING).exists()
+
+
+@needs_gpg
+@pytest.mark.parametrize("published", ["", "<html>407 Proxy Authentication Required</html>"])
+def test_what_is_no_key_is_not_trusted(root: Root, published: str) -> None:
+    done = take_key(root, published, docker_ce.FINGERPRINT)
+    assert done.returncode == 1
+    assert not root.path(KEYRING).exists()
+
+
+def replaced(root: Root, *going: str) -> Done:
+    """Docker's packages in the place of two others, where apt would remove these."""
+    root.program("dpkg")
+    lines = "".join(f"Remv {name} [1.0]\\n" for name in going)
+    root.program("apt-get", f'case "$*" in *" -s "*) printf "{lines}" ;; esac')
+    return root.run(docker.REPLACE, "docker.io runc", "docker-ce", "docker.io-", "runc-")
+
+
+def test_what_cannot_stand_beside_dockers_packages_goes_with_their_coming(root: Root) -> None:
+    assert replaced(root, "docker.io", "runc").returncode == 0
+    install = "install -y --no-install-recommends -- docker-ce docker.io- runc-"
+    assert root.said[-1] == f"apt-get {APT} {install}"
+
+
+def test_nothing_else_goes(root: Root) -> None:
+    done = replaced(root, "docker.io", "cockpit-docker")
+    assert (done.returncode, done.stderr) == (
+        1,
+        "apt would remove cockpit-docker, too: not begun\n",
+    )
+    assert not any("-y" in line for line in root.said)
+
+
+PLACES = ["::1", "10.0.0.0/8", "*.lan", ".example.com", "a-b.example", "192.0.2.1"]
+needs_apt = pytest.mark.skipif(not shutil.which("apt-config"), reason="apt is not here")
+
+
+@needs_apt
+def test_apt_reads_the_proxys_file_as_it_is_meant(tmp_path: Path) -> None:
+    proxy = "http://[2001:db8::1]:3128"
+    values = {"docker_proxy": proxy, "docker_no_proxy": PLACES}
+    file = tmp_path / "apt.conf"
+    file.write_text(roles.render("docker", changes.APT_PROXY, values))
+    said = subprocess.run(
+        ["apt-config", "dump", "Acquire"],
+        env={**os.environ, "APT_CONFIG": str(file)},
+        capture_output=True,
+        check=True,
+        text=True,
+    )
+    assert said.stderr == ""
+    for scheme in ("http", "https"):
+        assert f'Acquire::{scheme}::Proxy "{proxy}";' in said.stdout.splitlines()
+        for place in PLACES[3:]:
+            assert f'Acquire::{scheme}::Proxy::{place} "DIRECT";' in said.stdout.splitlines()
 
 
 def test_certificates_are_made_known(root: Root) -> None:
