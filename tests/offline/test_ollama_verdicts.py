@@ -287,10 +287,29 @@ def test_a_variable_for_mesa_is_judged_as_far_as_it_shows() -> None:
     assert "RADV_PERFTEST is not set" in found.observed
 
 
-def test_the_server_is_the_containers_own_one() -> None:
+OWN = {**stack.IMAGES_OWN, **stack.ENVIRONMENT}
+
+
+@pytest.mark.parametrize(
+    "server",
+    [
+        pytest.param((stack.SERVER_PID, ("/bin/ollama", "serve")), id="the container's first"),
+        pytest.param((stack.SERVER_PID, ("python3", "/bin/ollama", "serve")), id="a script"),
+    ],
+)
+def test_the_server_is_the_containers_own_one(server: tuple[int, tuple[str, ...]]) -> None:
+    pid, words = server
     other = stack.process(99, ("/usr/local/bin/ollama", "serve"), {"OLLAMA_VULKAN": "0"})
-    facts = host_facts(runners=f"{other}{stack.runners(stack.command())}")
+    facts = host_facts(runners=f"{other}{stack.process(pid, words, OWN)}end\n")
     assert verdict(facts, "ollama.environment").status is Status.PASS
+
+
+def test_with_an_init_process_the_server_is_known_by_its_words() -> None:
+    server = stack.process(99, ("/bin/ollama", "serve"), OWN)
+    facts = host_facts(runners=f"{server}end\n")
+    assert verdict(facts, "ollama.environment").status is Status.PASS
+    nothing = host_facts(runners="end\n")
+    assert verdict(nothing, "ollama.environment").status is Status.UNKNOWN
 
 
 # The API.

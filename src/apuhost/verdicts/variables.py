@@ -66,11 +66,13 @@ def server(derived: Derived, facts: HostFacts) -> Process:
         Unreadable: there is none, or no container.
     """
     pid = service.container(derived, facts).pid
-    serving = [each for each in facts.runners.processes if each.argv[1:2] == ("serve",)]
-    own = [process for process in serving if process.pid == pid]
-    if not (own or serving):
+    found = [process for process in facts.runners.processes if process.runner is None]
+    own = [process for process in found if process.pid == pid]
+    # With an init process the container's first one is not the server.
+    serving = own or [process for process in found if "serve" in process.argv]
+    if not serving:
         raise Unreadable("no process of Ollama's server runs")
-    return (own or serving)[0]
+    return serving[0]
 
 
 def _written(derived: Derived, facts: HostFacts) -> Found:
