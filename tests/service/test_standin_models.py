@@ -6,6 +6,7 @@ llama-server is a fake here; with the real one: test_standin_image.py.
 import json
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -184,6 +185,39 @@ def test_a_model_that_cannot_be_loaded_says_why(server: Server, registry: Regist
         "error": "llama-server process has terminated: exit status 1:"
         " llama_init_from_model: made to fail"
     }
+
+
+def test_section_1_a_load_that_falls_silent_is_given_up(
+    machine: Machine, registry: Registry
+) -> None:
+    with machine.start(OLLAMA_LOAD_TIMEOUT="1s", FAKE_LOAD_SECONDS="30") as server:
+        server.post("/api/pull", model=registry.name("tiny"))
+        answer = server.generate(registry.name("tiny"))
+        assert answer == {"error": "timed out waiting for llama-server to start - "}
+        assert server.runners() == {}
+
+
+def test_section_4_a_full_queue_is_service_unavailable(
+    machine: Machine, registry: Registry
+) -> None:
+    with machine.start(OLLAMA_MAX_QUEUE="0", FAKE_LOAD_SECONDS="3") as server:
+        for model in ("tiny", "hybrid"):
+            server.post("/api/pull", model=registry.name(model))
+        first = threading.Thread(target=server.generate, args=[registry.name("tiny")])
+        first.start()
+        time.sleep(1)
+        status, answer = server.ask("POST", "/api/generate", {"model": registry.name("hybrid")})
+        first.join()
+    assert status == 503
+    assert json.loads(answer)["error"].startswith("server busy, please try again.  maximum")
+
+
+def test_a_model_whose_blob_is_missing_is_listed_and_answers_nothing(server: Server) -> None:
+    blobs = server.log.parent / "models" / "blobs"
+    max(blobs.iterdir(), key=lambda path: path.stat().st_size).unlink()
+    listed = {model["name"]: model["capabilities"] for model in server.get("/api/tags")["models"]}
+    assert listed["tiny:latest"] == []
+    assert server.generate("tiny") == {"error": '"tiny" does not support generate'}
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,13 @@
 """As much of llama-server as the stand-in meets: lists a GPU, loads, answers with fixed words.
 
 A GPU is there only where the Vulkan backend is named and the drm shim is preloaded.
+FAKE_LOAD_SECONDS: how long a model takes to load, in silence.
 """
 
 import json
 import os
 import sys
+import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 GPU = bool(os.environ.get("GGML_BACKEND_PATH") and os.environ.get("LD_PRELOAD"))
@@ -67,6 +69,7 @@ def load() -> None:
         f"load_tensors:      {place} model buffer size =     1.00 MiB",
         f"llama_kv_cache:    {place} KV buffer size =     2.00 MiB",
     )
+    time.sleep(float(os.environ.get("FAKE_LOAD_SECONDS", "0")))
     HTTPServer(("127.0.0.1", int(value("--port"))), Handler).serve_forever()
 
 

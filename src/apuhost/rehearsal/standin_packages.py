@@ -71,7 +71,7 @@ def command(tarball: Path, mirror: str) -> list[str]:
     source = f"deb [signed-by={image.KEYRING} check-valid-until=no] {mirror} {SUITE} main"
     return [
         *image.as_root(), "env", f"SOURCE_DATE_EPOCH={EPOCH}", f"TMPDIR={tarball.parent}",
-        "mmdebstrap", "--quiet", "--mode=root", "--format=tar", "--variant=essential",
+        "mmdebstrap", "--mode=root", "--format=tar", "--variant=essential",
         "--architectures=amd64", f"--include={','.join(PACKAGES)}",
         "--dpkgopt=force-unsafe-io", *(f"--dpkgopt=path-exclude={path}" for path in _LEFT_OUT),
         *(f"--dpkgopt=path-include={path}" for path in _KEPT),

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
+from functools import cached_property
 from pathlib import Path
 
 from . import gguf, slog
@@ -28,7 +29,6 @@ class Model:
     name: Name
     manifest: Manifest
     config: Mapping[str, object]
-    metadata: Metadata
     path: Path
     template: str | None = None
     system: str = ""
@@ -37,6 +37,14 @@ class Model:
     projector: Path | None = None
     draft: Path | None = None
     adapters: tuple[Path, ...] = ()
+
+    @cached_property
+    def metadata(self) -> Metadata:
+        """Of the model's file; empty where that is missing or damaged: such a model can nothing."""
+        try:
+            return gguf.read(self.path)
+        except (OSError, ValueError):
+            return Metadata({}, ())
 
     @property
     def renders_itself(self) -> bool:
@@ -63,16 +71,16 @@ class Model:
     @property
     def capabilities(self) -> list[str]:
         """As the API names them."""
-        found = ["embedding"] if self.embeds_only else ["completion"]
-        return [*found, "vision"] if self.projector else found
+        does = "embedding" if self.embeds_only else "completion"
+        return [*([does] if self.metadata.values else ()), *(["vision"] if self.projector else ())]
 
 
 def load(store: Store, name: Name) -> Model:
-    """A model with its layers read.
+    """A model with its small layers read.
 
     Raises:
-        FileNotFoundError: no such model, or a blob of it is missing.
-        ValueError: its manifest or its file is damaged.
+        FileNotFoundError: no such model, or one of these is missing.
+        ValueError: one of them is damaged.
     """
     manifest = store.manifest(name)
     paths = {kind: [store.blob(layer.digest) for layer in manifest.of_kind(kind)]
@@ -82,7 +90,7 @@ def load(store: Store, name: Name) -> Model:
     texts = {kind: [path.read_text(encoding="utf-8") for path in paths[kind]]
              for kind in ("template", "system", "license")}  # fmt: skip
     return Model(
-        name, manifest, _json(store.blob(manifest.config.digest)), gguf.read(model), model,
+        name, manifest, _json(store.blob(manifest.config.digest)), model,
         template=texts["template"][-1] if texts["template"] else None,
         system=texts["system"][-1] if texts["system"] else "",
         parameters=_json(paths["params"][-1]) if paths["params"] else {},
@@ -162,7 +170,8 @@ def _details(model: Model) -> dict[str, object]:
 
 
 def _lengths(model: Model) -> dict[str, object]:
-    return {name: model.metadata.number(name) for name in ("context_length", "embedding_length")}
+    names = ("context_length", "embedding_length")
+    return {name: length for name in names if (length := model.metadata.number(name))}
 
 
 def _information(metadata: Metadata, *, verbose: bool) -> dict[str, object]:

@@ -107,7 +107,7 @@ class _Ask:
 
     @contextmanager
     def _loaded(self) -> Iterator[Loaded]:
-        if self.model.embeds_only:
+        if "completion" not in self.model.capabilities:
             name = self.body.text("model", "name")
             raise ApiError(BAD_REQUEST, f'"{name}" does not support {self._verb()}')
         keep, shift = self.body.keep_alive, self.body.flag("shift")

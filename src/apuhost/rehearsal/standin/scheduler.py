@@ -117,8 +117,8 @@ class Scheduler:
         with self._changed:
             if found := self._usable(model, options, keep_alive, shift):
                 return found
-            if self._waiting >= environment.number(self._loader.environ, "OLLAMA_MAX_QUEUE"):
-                raise QueueFullError
+            if self._waiting > environment.number(self._loader.environ, "OLLAMA_MAX_QUEUE"):
+                raise QueueFullError  # one is being loaded, the others wait
             self._waiting += 1
         try:
             with self._loading:

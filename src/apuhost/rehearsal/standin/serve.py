@@ -33,9 +33,9 @@ def serve(environ: Environ, machine: Machine | None = None) -> int:
     except OSError as error:
         sys.stderr.write(f"Error: listen tcp {host.host}:{host.port}: bind: {error.strerror}\n")
         return 1
-    service = _start(environ, machine or Machine(), server, log)
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in (signal.SIGTERM, signal.SIGINT):  # process 1 of a container has no default
         signal.signal(number, lambda *_: threading.Thread(target=server.shutdown).start())
+    service = _start(environ, machine or Machine(), server, log)
     server.answer_with(service)
     service.scheduler.close()
     return 0
