@@ -49,6 +49,11 @@ def running(**changes: str | None) -> HostFacts:
 NONE = host_facts(containers=stack.containers(stack.image()))
 BY_HAND = "/home/admin/compose.yaml"
 THEIRS = {**stack.LABELS, "com.docker.compose.project.config_files": BY_HAND}
+LAUGHS = "a: &a [x,x,x,x,x,x,x,x]\n" + "".join(
+    f"{here}: &{here} [{','.join([f'*{last}'] * 8)}]\n"
+    for last, here in zip("abcdefghijkl", "bcdefghijklm", strict=True)
+)
+LAUGHS = f"{LAUGHS}services: {{ollama: {{image: *m}}}}\n"
 HOST_PORT = stack.at("0.0.0.0", 8080)
 
 
@@ -102,6 +107,27 @@ CONTAINER = [
     ),
     pytest.param(
         composed('"/dev/dri"', '"/dev/null"'), CONFIGURED, "devices is not as asked", id="devices"
+    ),
+    pytest.param(
+        composed('name: "ollama"\nservices', 'name: "other"\nservices'),
+        CONFIGURED,
+        "project's name is not as asked",
+        id="another project",
+    ),
+    pytest.param(
+        composed("services:\n", "services:\n  webui:\n    image: x\n"),
+        CONFIGURED,
+        "service webui is not as asked",
+        id="another service in our file",
+    ),
+    *(
+        pytest.param(
+            host_facts(compose=stack.framed({compose.PATH: text})),
+            CONFIGURED,
+            "the compose file is broken",
+            id=f"no compose file: {text[:20]!r}",
+        )
+        for text in ("", "a", "[]", "services: 1", "services: {ollama: []}", LAUGHS)
     ),
     pytest.param(
         host_facts(compose=stack.framed({compose.PATH: "services: [\n"})),

@@ -85,14 +85,17 @@ def _described(derived: Derived, facts: HostFacts) -> Found:
             said = f"{compose.PATH} is not there"
             return Found(False, "there is no compose file", said, DEPLOY)
         return Found(True, "set up by hand")
-    told, asked = service.written(facts), service.wanted(derived, facts)
-    if not told:
+    if not service.written(facts):
         said = f"{compose.PATH} has no service {compose.SERVICE}"
         return Found(False, "the compose file is broken", said, DEPLOY)
-    for key in sorted((told.keys() | asked.keys()) - ELSEWHERE):
-        if told.get(key) != asked.get(key):
-            shown = f"{key}: {told[key]}" if key in told else f"no {key}"
-            return Found(False, f"{key} is not as asked", f"{compose.PATH} has {shown}", DEPLOY)
+    told, asked = (
+        service.parts(text),
+        service.parts(compose.rendered(compose.PATH, derived, facts)),
+    )
+    for name in sorted((told.keys() | asked.keys()) - ELSEWHERE):
+        if told.get(name) != asked.get(name):
+            shown = f"{name}: {told[name]}" if name in told else f"no {name}"
+            return Found(False, f"{name} is not as asked", f"{compose.PATH} has {shown}", DEPLOY)
     return Found(True, compose.PATH)
 
 

@@ -18,6 +18,15 @@ MOST_CHARACTERS = 64 * 1024
 """Ours has two thousand; a larger one is not read to its end."""
 
 
+class _WithoutAliases(yaml.SafeLoader):
+    """Ours has none, and a few lines with aliases may stand for gigabytes."""
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.YAMLError("an alias")
+        return super().compose_node(parent, index)
+
+
 def container(derived: Derived, facts: HostFacts) -> Container:
     """Ollama's container.
 
@@ -41,18 +50,32 @@ def wanted(derived: Derived, facts: HostFacts) -> Mapping[str, Any]:
     return read(compose.rendered(compose.PATH, derived, facts))
 
 
-@lru_cache(maxsize=16)
 def read(text: str) -> Mapping[str, Any]:
-    """The service of a compose file's text; {} when there is none in it.
+    """The service of a compose file's text; {} when there is none in it."""
+    services = _document(text).get("services")
+    found = services.get(compose.SERVICE) if isinstance(services, dict) else None
+    return found if isinstance(found, dict) else {}
 
-    Several verdicts ask for the same text, and YAML takes its time.
-    """
+
+def parts(text: str) -> dict[str, object]:
+    """Every part of a file by its name: of our service, of the project, and other services."""
+    document = dict(_document(text))
+    services = document.pop("services", {})
+    others = services if isinstance(services, dict) else {}
+    named = {f"service {name}": part for name, part in others.items() if name != compose.SERVICE}
+    return {**read(text), **{f"project's {key}": part for key, part in document.items()}, **named}
+
+
+@lru_cache(maxsize=16)
+def _document(text: str) -> Mapping[str, Any]:
+    """Several verdicts ask for the same text, and YAML takes its time."""
     if len(text) > MOST_CHARACTERS:
         return {}
     try:
-        return dict(yaml.safe_load(text)["services"][compose.SERVICE])
-    except (yaml.YAMLError, KeyError, TypeError, ValueError, RecursionError):
+        document = yaml.load(text, _WithoutAliases)  # noqa: S506  (a SafeLoader)
+    except (yaml.YAMLError, ValueError, RecursionError):
         return {}
+    return document if isinstance(document, dict) else {}
 
 
 def environment(service: Mapping[str, Any]) -> dict[str, str]:
