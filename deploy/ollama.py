@@ -26,13 +26,14 @@ done
 exit 1
 """
 
-# $1 the container, $2 "foreign": somebody else made it, and its name must be free first.
-# Its models are in a volume: a container without one was refused.
+# $1 the container, $2 "foreign": somebody else made it, and its name must be free first (one of
+# `docker run --rm` goes by itself). Its models are in a volume: one without was refused.
 RUN = f"""set -e
 {LOCK}
 if [ "$2" = foreign ]; then
   docker stop --time 30 -- "$1" >/dev/null || :
-  docker rm -- "$1" >/dev/null
+  docker rm -- "$1" >/dev/null ||
+    if docker container inspect -- "$1" >/dev/null 2>&1; then exit 1; fi
 fi
 docker compose -f {compose.PATH} up --detach --no-build --pull never "$3" 2>&1
 """

@@ -1133,6 +1133,16 @@ def test_one_deploy_is_enough(box: Box, data: dict[str, object]) -> None:
     assert again.reboot == ()
 
 
+@pytest.mark.parametrize("mount", [PREFIXED, BIND])
+def test_a_deploy_that_ended_between_two_containers_still_knows_the_models(
+    mount: dict[str, str],
+) -> None:
+    box = by_hand(mount=mount)
+    (file,) = [change for change in planned(box.facts()).files if change.path == compose.PATH]
+    ended = replace(box, container=None, files={compose.PATH: file.after})
+    assert compose.PATH not in paths(planned(ended.facts()))
+
+
 @pytest.mark.parametrize(("box", "data"), TWICE)
 def test_no_deploy_loses_a_volume_a_model_or_an_engine(box: Box, data: dict[str, object]) -> None:
     after = deploy(box, settings(host_roles=list(ROLES), **data), [QWEN])

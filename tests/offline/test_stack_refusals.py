@@ -273,6 +273,17 @@ REFUSED = [
         id="models in the container itself",
     ),
     pytest.param(
+        containers(
+            stack.container(
+                mounts=[{"Type": "bind", "Source": "/srv/a:b", "Destination": compose.STORE}]
+            )
+        ),
+        {},
+        "models' volume",
+        "its models are in /srv/a:b: a compose file takes no colon",
+        id="models in a folder with a colon",
+    ),
+    pytest.param(
         containers(stack.container({**stack.ENVIRONMENT, "OLLAMA_MODELS": "/models"})),
         {},
         "models' volume",

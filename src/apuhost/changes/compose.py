@@ -1,5 +1,8 @@
 """The compose project as it should be: its file, and what the file is made of."""
 
+import json
+import re
+
 from apuhost import environment, hardware, roles
 from apuhost.changes import FileChange, owned
 from apuhost.changes.port import rules
@@ -11,6 +14,7 @@ PATH = "/etc/apuhost/ollama/compose.yaml"
 SERVICE = "ollama"
 STORE = "/root/.ollama"
 SITE_CA = "/etc/ssl/certs/apuhost-site.crt"
+_STORED = re.compile(rf'^ +- ("[^"\\\n]+):{re.escape(STORE)}"$', re.MULTILINE)
 
 
 def file(derived: Derived, facts: HostFacts) -> tuple[FileChange, ...]:
@@ -99,11 +103,19 @@ def _proxy(derived: Derived) -> dict[str, object]:
 
 
 def store(derived: Derived, facts: HostFacts) -> str:
-    """The volume, or the folder, of the models: that of a container set up by hand is kept."""
+    """The volume, or the folder, of the models: that of a container set up by hand is kept.
+
+    Our file still tells of it where the container went and the next was not made any more.
+    """
     mount = store_of(facts.containers.named(derived.settings.ollama.ollama_container_name))
     if mount is None:
-        return derived.settings.ollama.ollama_volume
+        return _written_store(facts) or derived.settings.ollama.ollama_volume
     return mount.name if mount.type == "volume" and mount.name else mount.source
+
+
+def _written_store(facts: HostFacts) -> str:
+    found = _STORED.search(facts.compose.text(PATH) or "")
+    return str(json.loads(f'{found[1]}"')).replace("$$", "$") if found else ""
 
 
 def store_of(container: Container | None) -> Mount | None:

@@ -128,11 +128,14 @@ def _models_inside(derived: Derived, facts: HostFacts) -> Iterator[str]:
     container = facts.containers.named(name)
     if container is None:
         return
-    if not any(mount.destination == compose.STORE for mount in container.mounts):
+    if compose.store_of(container) is None:
         yield (
             f"container {name} has its models in itself: they would be lost with it; copy "
             f"{compose.STORE} into a volume, or remove the container"
         )
+    mount = compose.store_of(container)
+    if mount and mount.type == "bind" and ":" in mount.source:
+        yield f"its models are in {mount.source}: a compose file takes no colon in a folder's name"
     elsewhere = container.environment.get("OLLAMA_MODELS", "")
     if elsewhere and not elsewhere.startswith(f"{compose.STORE}/"):
         yield f"container {name} has its models at {elsewhere} (OLLAMA_MODELS): move them by hand"
