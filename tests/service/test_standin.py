@@ -1,6 +1,6 @@
 """The stand-in as a process: how it starts, and how it pulls models over TLS.
 
-llama-server is a fake here; with the real one: test_standin_image.py.
+llama-server is a fake here; with the real one: test_standin_container.py.
 """
 
 import json

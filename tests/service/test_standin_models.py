@@ -1,6 +1,6 @@
 """The stand-in runs models: loads, keeps, reloads and unloads them, takes other parameters.
 
-llama-server is a fake here; with the real one: test_standin_image.py.
+llama-server is a fake here; with the real one: test_standin_container.py.
 """
 
 import json

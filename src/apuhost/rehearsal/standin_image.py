@@ -124,6 +124,7 @@ def _program_files() -> list[Path]:
 def _build_packages(place: Path, mirror: str, heartbeat: Heartbeat) -> None:
     """Under a temporary name until complete: an interrupted build never looks finished."""
     work, log = _work_folder(place.parent)
+    log.unlink(missing_ok=True)
     tarball = work / "layer.tar"
     process.run(standin_packages.command(tarball, mirror), log=log, heartbeat=heartbeat)
     layer = _compress(tarball, log)
