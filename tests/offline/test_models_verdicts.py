@@ -153,6 +153,13 @@ def held(*in_memory: dict[str, Any]) -> HostFacts:
             held(stack.loaded(OTHER, name="x:1")), {}, Status.FAIL, "not loaded", id="another"
         ),
         pytest.param(
+            held(stack.loaded(digest=stack.sha256("older"))),
+            {},
+            Status.FAIL,
+            "as it was before it was changed",
+            id="changed since it was loaded",
+        ),
+        pytest.param(
             held(stack.loaded(expires_at=SOON)),
             {},
             Status.FAIL,
@@ -258,6 +265,7 @@ def test_where_nothing_is_asked_there_is_nothing_to_judge() -> None:
         ("models.pinned", "ollama_api"),
         ("models.parameters", "model_store"),
         ("models.loaded", "ollama_api"),
+        ("models.loaded", "model_store"),
         ("models.preload", "units"),
     ],
 )

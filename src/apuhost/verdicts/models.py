@@ -18,7 +18,7 @@ from apuhost.verdicts.loaded import same_name
 from apuhost.verdicts.parameter import DEPLOY
 from apuhost.verdicts.several import several
 
-SHOWN_DIGITS = 12
+SHOWN_DIGITS = changes.SHOWN_DIGITS
 NONE_ASKED = "models_list names none"
 NONE_PRELOADED = "models_list preloads none"
 AGAIN = f"systemctl restart {changes.UNIT_NAME}"
@@ -187,6 +187,10 @@ def _preloaded(derived: Derived, facts: HostFacts, for_good: bool) -> Found:
         if found is None:
             said = f"GET /api/ps has no {model.name}"
             return Found(False, "it is not loaded", said, AGAIN)
+        stored = facts.model_store.named(model.name)
+        if stored is not None and found.digest != stored.digest:
+            said = f"GET /api/ps has {found.digest[:SHOWN_DIGITS]}, {stored.path} is another"
+            return Found(False, "it is loaded as it was before it was changed", said, AGAIN)
         if for_good and not found.keeps(now):
             said = f"GET /api/ps: {model.name} has expires_at {found.expires_at}"
             return Found(False, f"it goes at {found.expires_at}", said, AGAIN)
