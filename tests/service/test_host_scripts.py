@@ -48,7 +48,7 @@ class Root:
         keep: str = "keep",
     ) -> "subprocess.CompletedProcess[str]":
         """Install `after` at a path; `sent` is what really arrives."""
-        arguments = [str(path), digest(before), "sh -n", "keep", digest(after)]
+        arguments = [str(path), digest(before), 'sh -n "$1"', keep, digest(after)]
         return self.run(INSTALL, *arguments, stdin=base64.b64encode(sent.encode()).decode())
 
     def activate(self, new: Path, *kernels: str) -> "subprocess.CompletedProcess[str]":
@@ -78,6 +78,17 @@ def test_a_file_is_replaced_its_first_state_kept_its_mode_as_before(root: Root, 
     assert grub.with_name("grub.before-apuhost").read_text() == OLD
     assert grub.stat().st_mode & 0o777 == 0o640
     assert sorted(path.name for path in grub.parent.iterdir()) == ["grub", "grub.before-apuhost"]
+
+
+def test_a_file_of_ours_that_becomes_empty_goes(root: Root, grub: Path) -> None:
+    done = root.install(grub, after="", sent="", keep="replace")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert list(grub.parent.iterdir()) == []
+
+
+def test_a_file_of_the_operators_stays_though_empty(root: Root, grub: Path) -> None:
+    assert root.install(grub, after="", sent="").returncode == 0
+    assert grub.read_text() == ""
 
 
 @pytest.mark.parametrize("sent", ["", NEW[:20]])
