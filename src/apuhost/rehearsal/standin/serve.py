@@ -65,7 +65,7 @@ def _start(environ: Environ, machine: Machine, server: Server, log: Log) -> Serv
     log.info(f"Listening on {server.address} (version {VERSION})", at="routes.go")
     found = discovery.discover(machine, environ, log)
     overhead = environment.number(environ, "OLLAMA_GPU_OVERHEAD")
-    total = sum(device.total - overhead for device in found)
+    total = sum(device.total - overhead for device in found) % 2**64  # Ollama's sum underflows
     context = devices.default_context(total)
     log.info(
         "vram-based default context", at="routes.go",
