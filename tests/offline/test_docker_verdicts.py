@@ -51,7 +51,7 @@ FAULTS = [
         host_facts(docker=stack.docker().replace("=/usr/bin/docker", "=/snap/bin/docker")),
         Layer.CONFIGURED,
         "is a snap",
-        "remove it",
+        "snap remove",
         id="a snap",
     ),
     pytest.param(
@@ -59,7 +59,7 @@ FAULTS = [
         host_facts(docker=stack.docker().replace("Docker version 26.1.5", "podman version 5.4")),
         Layer.CONFIGURED,
         "is podman",
-        "remove it",
+        "remove podman-docker",
         id="podman",
     ),
     pytest.param(
@@ -67,7 +67,7 @@ FAULTS = [
         host_facts(docker=stack.docker(SecurityOptions=["name=rootless"])),
         Layer.CONFIGURED,
         "runs without root",
-        "remove it",
+        "uninstall",
         id="rootless",
     ),
     pytest.param(

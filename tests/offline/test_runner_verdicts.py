@@ -10,7 +10,7 @@ from tests.support.verdicts import HEALTHY, failing, unread, verdict
 
 from apuhost.changes import compose
 from apuhost.host_facts import HostFacts
-from apuhost.verdicts import Layer, Status
+from apuhost.verdicts import Layer, Severity, Status
 
 CONFIGURED, BOOTED, LIVE, EFFECTIVE = Layer
 COMPOSE = rendered()[compose.PATH]
@@ -86,6 +86,38 @@ def test_only_the_last_start_counts() -> None:
 def test_a_discrete_gpu_is_one_too() -> None:
     facts = logged(stack.COMPUTE.replace("type=iGPU", "type=discrete"))
     assert verdict(facts, "ollama.gpu").status is Status.PASS
+
+
+def test_an_integrated_gpu_that_nobody_wants_may_be_dropped() -> None:
+    discrete = stack.COMPUTE.replace("iGPU", "discrete").replace("id=0", "id=1")
+    facts = logged(stack.DROPPED, discrete.replace("Vulkan0", "Vulkan1"))
+    assert failing(verdict(facts, "ollama.gpu")) == (Status.FAIL, EFFECTIVE)
+    assert verdict(facts, "ollama.gpu", ollama_igpu_enable=False).status is Status.PASS
+    alone = logged(stack.DROPPED, stack.ON_CPU)
+    found = verdict(alone, "ollama.gpu", ollama_igpu_enable=False)
+    assert failing(found) == (Status.FAIL, EFFECTIVE)
+
+
+LOST = "ggml_vulkan: vk::Queue::submit: ErrorDeviceLost\n"
+FULL = (
+    "ggml_vulkan: Device memory allocation of size 1 failed.\nvk::Device: ErrorOutOfDeviceMemory\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("verdict_id", "line", "observed"),
+    [
+        ("ollama.gpu", LOST, "the GPU was reset under Ollama"),
+        ("ollama.offload", FULL, "ran out of the GPU's memory"),
+    ],
+)
+def test_a_fault_that_is_over_is_worth_a_word(verdict_id: str, line: str, observed: str) -> None:
+    found = verdict(logged(stack.COMPUTE, loading=line + stack.OFFLOADED), verdict_id)
+    assert (found.status, found.severity) == (Status.FAIL, Severity.RECOMMENDED)
+    assert observed in found.observed
+    assert found.fix
+    worse = verdict(logged(stack.ON_CPU, loading=line), "ollama.gpu")
+    assert (worse.status, worse.severity) == (Status.FAIL, Severity.REQUIRED)
 
 
 def test_rocm_is_asked_for_by_its_own_name() -> None:

@@ -106,15 +106,26 @@ FAULTS = [
         host_facts(vulkaninfo=stack.vulkaninfo(stack.LLVMPIPE)),
         Layer.EFFECTIVE,
         "only a CPU device (llvmpipe)",
-        DEPLOY,
+        "journalctl",
         id="only llvmpipe left",
+    ),
+    pytest.param(
+        "vulkan.device",
+        host_facts(
+            vulkaninfo=stack.vulkaninfo(stack.LLVMPIPE),
+            packages=stack.packages("mesa-vulkan-drivers"),
+        ),
+        Layer.EFFECTIVE,
+        "only a CPU device (llvmpipe)",
+        DEPLOY,
+        id="only llvmpipe, without Mesa's driver",
     ),
     pytest.param(
         "vulkan.device",
         host_facts(vulkaninfo=stack.vulkaninfo(AMDVLK, stack.LLVMPIPE)),
         Layer.EFFECTIVE,
         "another driver than RADV",
-        DEPLOY,
+        "icd.d",
         id="AMDVLK",
     ),
     pytest.param(
@@ -122,7 +133,7 @@ FAULTS = [
         host_facts(vulkaninfo=stack.vulkaninfo(NVIDIA)),
         Layer.EFFECTIVE,
         "no AMD GPU",
-        DEPLOY,
+        "icd.d",
         id="another vendor's GPU",
     ),
     pytest.param(
@@ -130,7 +141,7 @@ FAULTS = [
         host_facts(vulkaninfo=stack.vulkaninfo(OTHER)),
         Layer.EFFECTIVE,
         "another GPU than the PCI bus",
-        DEPLOY,
+        "icd.d",
         id="another AMD GPU",
     ),
     pytest.param(
@@ -140,7 +151,7 @@ FAULTS = [
         ),
         Layer.EFFECTIVE,
         "no device",
-        DEPLOY,
+        "journalctl",
         id="no driver at all",
     ),
 ]

@@ -8,7 +8,7 @@ from apuhost.derived import Derived
 from apuhost.host_facts import HostFacts, Unreadable
 from apuhost.probes.compute_devices import ComputeDevice
 from apuhost.probes.ollama_log import OllamaLog
-from apuhost.verdicts import Found, Layer, Question, Verdict, judge, service
+from apuhost.verdicts import Found, Layer, Question, Severity, Status, Verdict, judge, service
 from apuhost.verdicts.parameter import DEPLOY
 
 LIBRARIES = {"vulkan": "Vulkan", "rocm": "ROCm"}
@@ -20,23 +20,36 @@ GIB = 1024**3
 
 
 def gpu(derived: Derived, facts: HostFacts) -> Verdict:
-    """Does Ollama compute on the GPU, through the asked library?"""
+    """Does Ollama compute on the GPU, through the asked library? One lost since is worth a word."""
     library = LIBRARIES[derived.settings.ollama.ollama_backend]
-    return judge(
+    found = judge(
         Question("ollama.gpu", f"the GPU found by Ollama, through {library}"),
         ((Layer.EFFECTIVE, lambda: _found(library, derived, facts)),),
     )
+    if found.status is not Status.PASS or not facts.ollama_log.device_lost:
+        return found
+    return judge(
+        Question("ollama.gpu", "a GPU that is never lost", Severity.RECOMMENDED),
+        ((Layer.EFFECTIVE, _lost),),
+    )
+
+
+def _lost() -> Found:
+    """A job that outlasts amdgpu's watchdog ends with the GPU's reset; the next one may work."""
+    said = "Ollama's log has ErrorDeviceLost since its start"
+    fix = "journalctl -k -b | grep 'ring .* timeout', then a smaller num_batch"
+    return Found(False, "the GPU was reset under Ollama", said, fix)
 
 
 def _found(library: str, derived: Derived, facts: HostFacts) -> Found:
     name = service.container(derived, facts).name
     again = f"docker restart {name}"
     log = facts.ollama_log
-    if log.dropped:
+    right = [device for device in log.devices if _computes(device, library)]
+    if log.dropped and (derived.settings.ollama.ollama_igpu_enable or not right):
         device = log.dropped[0]
         said = f"dropping integrated GPU: {device.description or device.name}"
         return Found(False, "Ollama dropped the integrated GPU", said, DEPLOY)
-    right = [device for device in log.devices if _computes(device, library)]
     if right:
         return Found(True, _told(right[0]))
     if log.discovery_timed_out:

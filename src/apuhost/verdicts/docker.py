@@ -15,9 +15,13 @@ from apuhost.verdicts.parameter import DEPLOY
 UNIT = "docker.service"
 JOURNAL = f"journalctl -b -u {UNIT}"
 UNFIT = {
-    "snap": "its docker is a snap, which sees neither /etc/docker nor /dev/dri",
-    "podman": "its docker is podman",
+    "snap": (
+        "its docker is a snap, which sees neither /etc/docker nor /dev/dri",
+        "snap remove docker, then deploy",
+    ),
+    "podman": ("its docker is podman", "apt-get remove podman-docker, then deploy"),
 }
+ROOTLESS = ("its docker runs without root", "dockerd-rootless-setuptool.sh uninstall, then deploy")
 
 IDS = ("docker.engine", "docker.daemon_json", "docker.network")
 """What `verdicts` answers, in its order."""
@@ -68,8 +72,9 @@ def network(derived: Derived, facts: HostFacts) -> Verdict:
 def _set_up(derived: Derived, facts: HostFacts) -> Found:
     found = facts.docker
     if found.source in UNFIT or found.rootless:
-        said = UNFIT.get(found.source, "its docker runs without root")
-        return Found(False, said, f"command -v docker: {found.source}", "remove it, then deploy")
+        words, fix = UNFIT.get(found.source, ROOTLESS)
+        said = f"docker info: rootless {found.rootless}; docker is from {found.source}"
+        return Found(False, words, said, fix)
     for words, evidence in _lacks(derived, facts):
         return Found(False, words, evidence, DEPLOY)
     return Found(True, f"{changes.installed_source(facts)} {found.client}")
@@ -141,7 +146,8 @@ def _taken_up(derived: Derived, facts: HostFacts) -> Found:
     root = derived.settings.docker.docker_data_root
     if root and found.data_root != root:
         said = f"docker info: DockerRootDir is {found.data_root}"
-        return Found(False, "docker's data are elsewhere", said, "see docker_data_root")
+        fix = f"move {found.data_root} there by hand, then deploy"
+        return Found(False, "docker's data are elsewhere", said, fix)
     if changes.DAEMON_JSON in facts.units.newer_than_docker:
         return _unread(changes.DAEMON_JSON)
     return Found(True, "in force")

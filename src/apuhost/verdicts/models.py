@@ -43,7 +43,7 @@ def pinned(derived: Derived, facts: HostFacts) -> Verdict:
         Question("models.pinned", f"{expected}, by the pinned digest"),
         (
             (Layer.CONFIGURED, lambda: _each(derived, lambda model: _stored(model, facts))),
-            (Layer.EFFECTIVE, lambda: _each(derived, lambda model: _listed(model, facts))),
+            (Layer.EFFECTIVE, lambda: _each(derived, lambda model: _listed(model, derived, facts))),
         ),
     )
     loose = [model for model in derived.settings.models.models_list if not model.digest]
@@ -132,18 +132,19 @@ def _other_layer(found: StoredModel, kept: KeptManifest) -> str:
     return next(iter(sorted(here - there) or sorted(there - here)), "")
 
 
-def _listed(model: PinnedModel, facts: HostFacts) -> Found:
+def _listed(model: PinnedModel, derived: Derived, facts: HostFacts) -> Found:
     """The server has the model that lies in the store, and no other one."""
     listed, found = facts.ollama_api.models, facts.model_store.named(model.name)
     if listed is None:
         raise Unreadable(f"Ollama does not list its models: {facts.ollama_api.error}")
     told = next((each for each in listed if same_name(each.name) == same_name(model.name)), None)
+    volume = f"docker inspect -f '{{{{.Mounts}}}}' {derived.settings.ollama.ollama_container_name}"
     if told is None:
         said = f"GET /api/tags has no {model.name}"
-        return Found(False, "Ollama does not list it", said, "see ollama.container: its volume")
+        return Found(False, "Ollama does not list it", said, volume)
     if found is not None and told.digest != found.digest:
         said = f"GET /api/tags has {told.digest[:SHOWN_DIGITS]}, {found.path} is another"
-        return Found(False, "Ollama lists another one", said, "see ollama.container: its volume")
+        return Found(False, "Ollama lists another one", said, volume)
     kept = facts.model_store.kept_named(model.name)
     return Found(True, f"as its registry gave it, {(kept or told).digest[:SHOWN_DIGITS]}")
 

@@ -3,12 +3,15 @@
 from apuhost.changes import compose
 from apuhost.derived import Derived
 from apuhost.host_facts import HostFacts, Unreadable
-from apuhost.verdicts import Found, Layer, Question, Verdict, judge, service
+from apuhost.verdicts import Found, Layer, Question, Severity, Status, Verdict, judge, service
 from apuhost.verdicts.loaded import Judged, each
 from apuhost.verdicts.parameter import DEPLOY
 from apuhost.verdicts.variables import CACHE, server
 
 GIB = 1024**3
+
+MEMORY = "apuhost plan INVENTORY"
+"""Its notes say what fits into the GPU's memory, with the numbers."""
 
 CACHE_DEFAULT_MIB = "8192"
 """What llama.cpp takes without a word (--cache-ram), and no tool shows."""
@@ -16,13 +19,24 @@ CACHE_DEFAULT_MIB = "8192"
 
 def offload(derived: Derived, facts: HostFacts) -> Verdict:
     """Is every loaded model on the GPU whole, with all its layers?"""
-    return judge(
+    found = judge(
         Question("ollama.offload", "every loaded model whole on the GPU"),
         (
             (Layer.EFFECTIVE, lambda: each(derived, facts, _on_gpu)),
             (Layer.EFFECTIVE, lambda: _layers(derived, facts)),
         ),
     )
+    if found.status is not Status.PASS or not facts.ollama_log.allocation_failed:
+        return found
+    return judge(
+        Question("ollama.offload", "memory enough for every load", Severity.RECOMMENDED),
+        ((Layer.EFFECTIVE, _short_of_memory),),
+    )
+
+
+def _short_of_memory() -> Found:
+    said = "Ollama's log has a failed allocation since its start"
+    return Found(False, "a load ran out of the GPU's memory", said, MEMORY)
 
 
 def prompt_cache(derived: Derived, facts: HostFacts) -> Verdict:
@@ -48,7 +62,7 @@ def _on_gpu(model: Judged, _: Derived, __: HostFacts) -> Found:
         return Found(True, f"{found.size / GIB:.1f} GiB on the GPU")
     share = 100 * found.size_vram // found.size if found.size else 0
     words = "on the CPU" if share == 0 else f"{share} % on the GPU, the rest on the CPU"
-    return Found(False, words, said, "see ollama.gpu and the plan's notes on memory")
+    return Found(False, words, said, MEMORY)
 
 
 def _layers(derived: Derived, facts: HostFacts) -> Found:
@@ -65,7 +79,7 @@ def _layers(derived: Derived, facts: HostFacts) -> Found:
     count = f"{log.layers.offloaded}/{log.layers.total}"
     if log.layers.offloaded < log.layers.total:
         said = f"offloaded {count} layers to GPU"
-        return Found(False, f"{count} layers on the GPU", said, "see the plan's notes on memory")
+        return Found(False, f"{count} layers on the GPU", said, MEMORY)
     return Found(True, f"{count} layers on the GPU")
 
 

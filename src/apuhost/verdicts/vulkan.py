@@ -16,6 +16,8 @@ MEMBERS = 0o060
 DRIVER = "journalctl -k -b | grep -e amdgpu -e firmware"
 UDEV = "grep -rn -e drm -e kfd /etc/udev/rules.d, then udevadm trigger"
 SUMMARY = "vulkaninfo --summary"
+DRIVERS = "ls /usr/share/vulkan/icd.d /etc/vulkan/icd.d"
+"""Every driver that Vulkan's loader finds has a file there."""
 
 IDS = (
     "vulkan.packages",
@@ -119,10 +121,17 @@ def _joined(derived: Derived, facts: HostFacts) -> Found:
     known = facts.accounts.groups
     for user in users:
         if user not in facts.accounts.users:
-            return Found(False, f"the host has no user {user}", f"getent passwd {user}", "")
+            return Found(
+                False, f"the host has no user {user}", f"getent passwd {user}", f"adduser {user}"
+            )
         for group in changes.GROUPS:
             if group not in known:
-                return Found(False, f"the host has no group {group}", f"getent group {group}", "")
+                return Found(
+                    False,
+                    f"the host has no group {group}",
+                    f"getent group {group}",
+                    "systemd-sysusers",
+                )
             if user not in known[group].members:
                 listed = ", ".join(sorted(known[group].members)) or "nobody"
                 return Found(
@@ -172,7 +181,10 @@ def _driven(settings: Settings, derived: Derived, facts: HostFacts) -> Found:
         return Found(True, f"{said} (simulated)" if simulated else said)
     if not told.complete or (not told.devices and "not installed" in (told.error or "")):
         raise Unreadable(f"vulkaninfo: {told.error or 'its answer is cut'}")
-    return Found(False, *_instead(told.devices, told.error), DEPLOY)
+    fix = DEPLOY if changes.packages(derived, facts) else DRIVER
+    if any(not found.cpu for found in told.devices):
+        fix = DRIVERS
+    return Found(False, *_instead(told.devices, told.error), fix)
 
 
 def _seen(facts: HostFacts) -> bool:
