@@ -8,7 +8,7 @@ import pytest
 
 from apuhost.rehearsal import certificates, registries, stock
 from apuhost.rehearsal.process import RehearsalError
-from apuhost.rehearsal.state import REGISTRY_NAME, Machine
+from apuhost.rehearsal.state import REGISTRY_HOST, Machine
 
 DIGEST = f"sha256:{'ab' * 32}"
 
@@ -35,9 +35,9 @@ def test_they_are_known_whatever_their_ports(machine: Machine) -> None:
         assert theirs.command[0] == ours.command[0]
 
 
-def test_the_server_has_its_name_in_the_guest_and_here(tmp_path: Path) -> None:
+def test_the_server_has_its_address_for_the_guest_and_here(tmp_path: Path) -> None:
     command = certificates.server_command(tmp_path / "a.pem", tmp_path / "a.key")
-    assert f"subjectAltName=DNS:{REGISTRY_NAME},IP:127.0.0.1" in command
+    assert f"subjectAltName=IP:{REGISTRY_HOST},IP:127.0.0.1" in command
     assert "basicConstraints=critical,CA:FALSE" in command
 
 

@@ -14,7 +14,7 @@ from apuhost.rehearsal.state import Machine, NoMachineError
 def machine(tmp_path: Path) -> Machine:
     return Machine(
         tmp_path, 2222, "operator", tmp_path / "base", 5000, 5001,
-        image="registry.rehearsal:5000/a/b:1@sha256:00", model_digest="11",
+        image="10.0.2.2:5000/a/b:1@sha256:00", model_digest="11",
     )  # fmt: skip
 
 
@@ -36,7 +36,7 @@ def test_the_record_is_for_its_owner_only_and_nothing_temporary_stays(machine: M
 
 
 def test_the_model_is_named_as_the_guest_reaches_it(machine: Machine) -> None:
-    assert machine.model == "registry.rehearsal:5001/library/tiny:latest"
+    assert machine.model == "10.0.2.2:5001/library/tiny:latest"
 
 
 def test_no_machine_says_what_to_run(tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ def test_a_pushed_image_is_named_and_served_by_the_layouts_digest(machine: Machi
     for _ in range(2):  # the second finds it there
         name = stock.push(image, machine, "ollama/ollama", "1")
     digest = stock.layout_digest(image)
-    assert name == f"{state.REGISTRY_NAME}:{machine.images_port}/ollama/ollama:1@{digest}"
+    assert name == f"{state.REGISTRY_HOST}:{machine.images_port}/ollama/ollama:1@{digest}"
     served = fetch(machine, f"https://127.0.0.1:{machine.images_port}/v2/ollama/ollama/manifests/1")
     assert f"sha256:{hashlib.sha256(served).hexdigest()}" == digest
     assert (machine.directory / "push.log").read_text().count("skopeo copy") == 1

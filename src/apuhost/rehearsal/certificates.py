@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 
 from apuhost.rehearsal.process import RehearsalError
-from apuhost.rehearsal.state import REGISTRY_NAME, Machine
+from apuhost.rehearsal.state import REGISTRY_HOST, Machine
 
 _DAYS = 365
 
@@ -42,10 +42,10 @@ def ca_command(certificate: Path, key: Path) -> list[str]:
 
 
 def server_command(certificate: Path, key: Path) -> list[str]:
-    """The server under its name in the guest, and under 127.0.0.1 on this machine."""
+    """The server under its address for the guest, and under 127.0.0.1 on this machine."""
     return [
-        *_request(certificate, key, REGISTRY_NAME),
-        "-addext", f"subjectAltName=DNS:{REGISTRY_NAME},IP:127.0.0.1",
+        *_request(certificate, key, "apuhost rehearsal registries"),
+        "-addext", f"subjectAltName=IP:{REGISTRY_HOST},IP:127.0.0.1",
         "-addext", "basicConstraints=critical,CA:FALSE",
         "-addext", "extendedKeyUsage=serverAuth",
         "-addext", "authorityKeyIdentifier=keyid",

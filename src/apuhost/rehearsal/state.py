@@ -14,7 +14,9 @@ from apuhost.errors import ApuhostError
 
 USER = "operator"
 HOST_NAME = "rehearsal"
-REGISTRY_NAME = "registry.rehearsal"  # this machine's 127.0.0.1, as the guest's /etc/hosts has it
+# This machine's 127.0.0.1 as the guest and its containers reach it (QEMU's user network). A number,
+# since a container sees no name that only stands in the guest's /etc/hosts.
+REGISTRY_HOST = "10.0.2.2"
 IMAGE = "ollama/ollama"
 MODEL = "library/tiny:latest"
 _RECORD = "machine.json"
@@ -51,7 +53,7 @@ class Machine:
     @property
     def model(self) -> str:
         """The model's name, as the guest pulls it."""
-        return f"{REGISTRY_NAME}:{self.models_port}/{MODEL}"
+        return f"{REGISTRY_HOST}:{self.models_port}/{MODEL}"
 
     @property
     def ca(self) -> Path:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from apuhost.rehearsal import process
 from apuhost.rehearsal.process import RehearsalError
-from apuhost.rehearsal.state import MODEL, REGISTRY_NAME, Machine
+from apuhost.rehearsal.state import MODEL, REGISTRY_HOST, Machine
 
 _STANDIN = Path(__file__).parent / "standin"
 _PUSH_SECONDS = 300
@@ -51,7 +51,7 @@ def push(layout: Path, machine: Machine, name: str, tag: str) -> str:
     if not _holds(machine, name, digest):
         command = push_command(layout, machine, name, tag)
         process.run(command, log=push_log(machine), seconds=_PUSH_SECONDS)
-    return f"{REGISTRY_NAME}:{machine.images_port}/{name}:{tag}@{digest}"
+    return f"{REGISTRY_HOST}:{machine.images_port}/{name}:{tag}@{digest}"
 
 
 def push_command(layout: Path, machine: Machine, name: str, tag: str) -> list[str]:

@@ -4,9 +4,7 @@ set -eu
 tree=$1 user=operator recipe=$(dirname "$0")
 
 echo rehearsal > "$tree/etc/hostname"
-# 10.0.2.2 leads to this machine's 127.0.0.1 (QEMU's user network), where the registries listen.
-printf '%s\n' '127.0.0.1 localhost rehearsal' '::1 localhost' '10.0.2.2 registry.rehearsal' \
-    > "$tree/etc/hosts"
+printf '127.0.0.1 localhost rehearsal\n::1 localhost\n' > "$tree/etc/hosts"
 mkdir -p "$tree/boot/efi"
 
 # Network: one DHCP card. No wait-online: nothing here needs it, and it costs seconds of every boot.
