@@ -57,7 +57,11 @@ PULL = f"""set -e
 if [ -n "$5" ]; then
   exec 4<&0 # a command in the background has no standard input of its own
   (exec 9>&-; ask "$1" "$2" /api/pull) <&4 >"$3/said" & # no lock: it may outlive this run
-  while sleep 10; kill -0 $! 2>/dev/null; do tail -c 300 "$3/said" | tail -n 1; done
+  seconds=0
+  while sleep 1; kill -0 $! 2>/dev/null; do
+    seconds=$((seconds + 1))
+    [ $((seconds % 10)) != 0 ] || tail -c 300 "$3/said" | tail -n 1
+  done
   tail -n 1 "$3/said" | grep -q '"success"' ||
     {{ echo "the pull broke off: $(tail -c 600 "$3/said" | tail -n 1)" >&2; exit 1; }}
   cmp -s "$5" "$3/manifest" ||

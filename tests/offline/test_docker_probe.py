@@ -80,6 +80,7 @@ def test_an_engine_at_work() -> None:
         live_restore=False,
         userns=False,
         rootless=False,
+        swarm=False,
         registry_mirrors=("https://mirror.lan",),
         insecure_registries=("registry.lan:5000", "10.0.0.0/8"),
         http_proxy="http://***@proxy:3128",

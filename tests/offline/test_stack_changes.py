@@ -765,7 +765,9 @@ OTHER = replace(QWEN, offered={"temperature": 1, "top_k": 40})
     ],
 )
 def test_a_model_that_is_not_as_pinned_is_pulled(facts: HostFacts, why: str) -> None:
-    assert reasons(facts, "pulled") == (why,)
+    compared = reasons(facts, "compared with its registry")
+    assert (*reasons(facts, "pulled"), *compared) == (why,)
+    assert bool(compared) == ("is not kept" in why)
 
 
 def test_a_model_that_is_as_pinned_is_not_pulled() -> None:

@@ -121,6 +121,13 @@ def test_a_host_that_may_be_deployed(facts: HostFacts, data: dict[str, object]) 
 
 REFUSED = [
     pytest.param(
+        host_facts(daemon_json=stack.daemon_json({"iptables": False})),
+        {"ollama_listen": "192.0.2.10:11434", "ollama_allow_from": ["192.0.2.0/24"]},
+        "port's guard",
+        "ollama_allow_from would guard nothing",
+        id="an engine that sets no rules",
+    ),
+    pytest.param(
         host_facts(),
         {"vulkan_users": ["admin", "ann"]},
         "users of the GPU",
@@ -344,7 +351,7 @@ def test_without_roles_only_the_host_itself_is_asked() -> None:
     [
         ("packages", {"vulkan", "docker"}),
         ("docker", {"docker", "ollama", "models"}),
-        ("daemon_json", {"docker"}),
+        ("daemon_json", {"docker", "ollama"}),
         ("containers", {"ollama"}),
         ("firewall", {"ollama"}),
         ("model_store", {"models"}),

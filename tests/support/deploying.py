@@ -127,7 +127,7 @@ def _models(box: Box, action: Action, asked: Settings, registry: Registry) -> Bo
         there = [model for model in box.stored if model.name in wanted]
         loaded = {model.name: stack.sha256(model.stored) for model in there}
         return replace(box, enabled=box.enabled | {models.UNIT_NAME}, loaded=loaded)
-    step = _pulled if action.how == "pulled" else _set
+    step = _set if action.how == "parameters set" else _pulled
     return step(box, registry[action.what], asked)
 
 

@@ -22,7 +22,7 @@ SHOWN_DIGITS = 12
 def plan(derived: Derived, facts: HostFacts) -> RolePlan:
     """Everything that is due for the models role."""
     asked = derived.settings.models.models_list
-    pulled = (due(model.name, "pulled", pull(model, facts)) for model in asked)
+    pulled = (due(model.name, _how(model, facts), pull(model, facts)) for model in asked)
     changed = (due(model.name, "parameters set", unset(model, facts)) for model in asked)
     return RolePlan(
         "models",
@@ -49,6 +49,13 @@ def pull(model: PinnedModel, facts: HostFacts) -> tuple[str, ...]:
     if kept is None:
         return ("its registry's manifest is not kept",)
     return tuple(_strays(model, stored, kept))
+
+
+def _how(model: PinnedModel, facts: HostFacts) -> str:
+    """A model that somebody else pulled is not pulled again when its registry still has it so."""
+    stored = facts.model_store.named(model.name)
+    unkept = facts.model_store.kept_named(model.name) is None
+    return "compared with its registry" if stored and stored.whole and unkept else "pulled"
 
 
 def _strays(model: PinnedModel, stored: StoredModel, kept: KeptManifest) -> Iterator[str]:

@@ -70,6 +70,7 @@ class Docker:
     live_restore: bool | None
     userns: bool
     rootless: bool
+    swarm: bool
     registry_mirrors: tuple[str, ...]
     insecure_registries: tuple[str, ...]
     http_proxy: str | None
@@ -106,6 +107,7 @@ def parse(text: str) -> Docker:
         live_restore=member(info, "LiveRestoreEnabled", False) if server else None,
         userns=_has(options, "userns"),
         rootless=_has(options, "rootless"),
+        swarm=member(member(info, "Swarm", {}), "LocalNodeState", "") in ("active", "locked"),
         registry_mirrors=tuple(url.rstrip("/") for url in texts(registries, "Mirrors")),
         insecure_registries=tuple(_insecure(registries)),
         http_proxy=member(info, "HttpProxy", "") or None,

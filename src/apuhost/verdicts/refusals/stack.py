@@ -78,6 +78,8 @@ def _engine(derived: Derived, facts: HostFacts) -> Iterator[str]:
         yield "its docker came from no package and has no compose plugin: add that by hand"
     elif engine.rootless:
         yield "its docker runs without root and cannot guard a port: use the system's dockerd"
+    elif engine.swarm:
+        yield "its docker is part of a swarm, which excludes live-restore: leave the swarm first"
     elif engine.server and _version(engine.server) < LEAST_ENGINE:
         yield f"its docker {engine.server} is older than 23.0: see docker_source"
     asked, source = derived.settings.docker.docker_source, docker_changes.installed_source(facts)
@@ -121,6 +123,16 @@ def _port(derived: Derived, facts: HostFacts) -> Iterator[str]:
     if theirs or (listening and not ours):
         who = theirs[0] if theirs else "another program, an Ollama outside of Docker perhaps"
         yield f"port {asked.port} is taken by {who}: stop it, or choose another ollama_listen"
+
+
+def _unguarded(derived: Derived, facts: HostFacts) -> Iterator[str]:
+    """Without Docker's own rules docker-proxy takes every connection, past DOCKER-USER."""
+    values = daemon_json.parse(facts.daemon_json.daemon_json or "").values
+    if derived.settings.ollama.ollama_allow_from and values.get("iptables") is False:
+        yield (
+            f'{docker_changes.DAEMON_JSON} has "iptables": false: ollama_allow_from would guard '
+            "nothing; take one of them out"
+        )
 
 
 def _models_inside(derived: Derived, facts: HostFacts) -> Iterator[str]:
@@ -170,6 +182,7 @@ DOCKER: Mapping[str, Refusal] = {
 OLLAMA: Mapping[str, Refusal] = {
     "room for the image": _when_docker_runs(_image_room),
     "port": _when_docker_runs(_port),
+    "port's guard": _unguarded,
     "models' volume": _when_docker_runs(_models_inside),
 }
 MODELS: Mapping[str, Refusal] = {"models": _when_docker_runs(_models)}
