@@ -12,12 +12,7 @@ from pyinfra.api.command import QuoteString, StringCommand
 
 from apuhost import derived, settings
 from apuhost.errors import ApuhostError
-from apuhost.host_facts import PROBES, HostFacts, Reading, script, unframe
-
-JUDGED_ONLY = frozenset({"iommu", "modules", "runners", "ollama_log", "vulkaninfo"})
-"""Probes that only verdicts ask: no change is decided by them."""
-
-DECIDING = tuple(name for name in PROBES if name not in JUDGED_ONLY)
+from apuhost.host_facts import DECIDING, HostFacts, Reading, script, unframe
 
 
 class RootOutput(FactBase[str]):

@@ -16,10 +16,10 @@ from pyinfra.api.command import PyinfraCommand, QuoteString
 from apuhost.changes import BACKUP, FileChange
 from apuhost.derived import Derived
 from apuhost.errors import ApuhostError
-from apuhost.host_facts import HostFacts
+from apuhost.host_facts import DECIDING, HostFacts
 from apuhost.report import diff
 from apuhost.verdicts.refusals import refusals
-from deploy.facts import DECIDING, Known, forget, known
+from deploy.facts import Known, forget, known
 
 FILES = ("grub", "modprobe", "kernel", "apt_sources", "daemon_json", "compose", "units", "docker")
 """Probes that tell of files which are written as a whole."""

@@ -87,6 +87,11 @@ ACTIVE_PROBES: Mapping[str, ModuleType] = {"generation": generation}
 
 _EVERY: Mapping[str, ModuleType] = {**PROBES, **ACTIVE_PROBES}
 
+DECIDING = tuple(
+    name for name in PROBES if name not in {"iommu", "runners", "ollama_log", "vulkaninfo"}
+)
+"""Probes that decide what a deploy changes or refuses; the others are for verdicts alone."""
+
 PROBE_TIMEOUT_S = 30
 
 Record = TypeVar("Record")

@@ -1,11 +1,14 @@
 """One script, one answer: its frames, what is missing in it, and why a host gave none."""
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.hosts import host_facts
 
-from apuhost.host_facts import PROBES, HostFacts, Reading, Unreadable, script, unframe
+from apuhost.host_facts import DECIDING, PROBES, HostFacts, Reading, Unreadable, script, unframe
+from apuhost.roles import CHECKOUT
 
 MARK = "==apuhost-0123456789abcdef=="
 
@@ -96,3 +99,12 @@ def test_what_was_not_read_is_unreadable_by_name(
 def test_a_probes_parse_error_is_unreadable_too() -> None:
     with pytest.raises(Unreadable, match="meminfo: /proc/meminfo has no MemTotal"):
         _ = host_facts(meminfo="").meminfo
+
+
+def test_what_changes_and_refusals_ask_is_read_by_a_deploy() -> None:
+    core = CHECKOUT / "src" / "apuhost"
+    deciding = [*(core / "changes").rglob("*.py"), *(core / "verdicts" / "refusals").rglob("*.py")]
+    sources = [file.read_text() for file in (*deciding, core / "derived.py")]
+    asked = {name for text in sources for name in re.findall(r"\bfacts\.([a-z_]+)", text)}
+    assert asked & set(PROBES) <= set(DECIDING)
+    assert asked >= {"modules", "packages"}
