@@ -18,12 +18,14 @@ from apuhost.rehearsal import image, machine, requirements, ssh, standin, standi
 from apuhost.rehearsal.state import Machine
 
 CHECKOUT = Path(__file__).resolve().parents[2]
-INVENTORY = CHECKOUT / "inventories" / "rehearsal" / "vm.py"
+INVENTORY = CHECKOUT / "tests" / "vm" / "kernel" / "vm.py"
+WHOLE = CHECKOUT / "inventories" / "rehearsal" / "vm.py"
 
 REBOOT_S = 300
 
 BARE = "bare"
 DEPLOYED = "deployed"
+SERVED = "served"
 
 
 @dataclass(frozen=True)
@@ -49,9 +51,9 @@ class Lab:
             check=False,
         )
 
-    def deploy(self) -> "subprocess.CompletedProcess[str]":
+    def deploy(self, inventory: Path = INVENTORY) -> "subprocess.CompletedProcess[str]":
         """Deploy to the machine, without a question."""
-        return self.apuhost("deploy", "-y", str(INVENTORY))
+        return self.apuhost("deploy", "-y", str(inventory))
 
     def pyinfra(
         self, *options: str, inventory: str = str(INVENTORY)
@@ -67,17 +69,17 @@ class Lab:
             check=False,
         )
 
-    def verdicts(self) -> dict[str, dict[str, Any]]:
+    def verdicts(self, inventory: Path = INVENTORY) -> dict[str, dict[str, Any]]:
         """Every verdict of `apuhost verify`, by id."""
-        found = self.apuhost("verify", str(INVENTORY), "--json", "-")
+        found = self.apuhost("verify", str(inventory), "--json", "-")
         (host,) = json.loads(found.stdout)["hosts"]
         return {verdict["id"]: verdict for verdict in host["verdicts"]}
 
-    def wrong(self) -> dict[str, str | None]:
+    def wrong(self, inventory: Path = INVENTORY) -> dict[str, str | None]:
         """The layer that differs first of every verdict that fails."""
         return {
             name: verdict["layer"]
-            for name, verdict in self.verdicts().items()
+            for name, verdict in self.verdicts(inventory).items()
             if verdict["status"] == "fail"
         }
 
@@ -166,4 +168,20 @@ def first_deploy(lab: Lab) -> tuple[str, "subprocess.CompletedProcess[str]"]:
 def deployed(lab: Lab, first_deploy: object) -> Lab:
     """The machine after its first deploy and reboot."""
     lab.restore(DEPLOYED)
+    return lab
+
+
+@pytest.fixture(scope="session")
+def first_serving(lab: Lab) -> "subprocess.CompletedProcess[str]":
+    """The first deploy of every role, from the bare machine; its end is a snapshot."""
+    lab.restore(BARE)
+    done = lab.deploy(WHOLE)
+    machine.snapshot(lab.machine, SERVED)
+    return done
+
+
+@pytest.fixture
+def served(lab: Lab, first_serving: object) -> Lab:
+    """The machine after its first deploy of every role: it answers prompts."""
+    lab.restore(SERVED)
     return lab

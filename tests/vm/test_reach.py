@@ -15,6 +15,7 @@ def host_data(lab: Lab, **changed: object) -> dict[str, Any]:
     """What inventories/rehearsal says of the machine, with something else in places."""
     return {
         "_sudo": True,
+        "host_roles": ["kernel"],
         "host_simulated": {"memory_gib": 61, "gpu": "1002:1900"},
         "kernel_gtt_gib": 48,
         "ssh_hostname": "127.0.0.1",

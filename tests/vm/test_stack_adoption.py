@@ -1,0 +1,75 @@
+"""A box that somebody set up by hand is taken over: engine, volume and models stay."""
+
+import base64
+
+import pytest
+
+from tests.vm.conftest import WHOLE, Lab
+from tests.vm.test_stack import post
+
+FOLDER = "/home/operator/ollama"
+COMPOSE = """services:
+  ollama:
+    image: IMAGE
+    container_name: ollama
+    restart: unless-stopped
+    devices:
+      - /dev/dri
+    ports:
+      - "11434:11434"
+    volumes:
+      - ollama:/root/.ollama
+      - /etc/docker/certs.d/REGISTRY/ca.crt:/etc/ssl/certs/site.crt:ro
+    environment:
+      OLLAMA_VULKAN: "1"
+      OLLAMA_IGPU_ENABLE: "1"
+      OLLAMA_KEEP_ALIVE: "-1"
+      OLLAMA_NO_CLOUD: "true"
+      OLLAMA_CONTEXT_LENGTH: "8192"
+volumes:
+  ollama:
+"""
+
+
+def put(lab: Lab, path: str, text: str) -> None:
+    encoded = base64.b64encode(text.encode()).decode()
+    lab.root(f"mkdir -p $(dirname {path}) && echo {encoded} | base64 -d >{path}")
+
+
+@pytest.fixture(scope="module")
+def by_hand(lab: Lab) -> Lab:
+    """Docker, a compose project of the operator's with a port for everybody, a model."""
+    lab.restore("bare")
+    image = lab.machine.image
+    registry = image.partition("/")[0]
+    put(lab, f"/etc/docker/certs.d/{registry}/ca.crt", lab.machine.ca.read_text())
+    lab.root(
+        "DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends "
+        "docker.io docker-cli docker-compose"
+    )
+    text = COMPOSE.replace("IMAGE", image).replace("REGISTRY", registry)
+    put(lab, f"{FOLDER}/docker-compose.yml", text)
+    lab.root(f"cd {FOLDER} && docker compose up -d && sleep 15")
+    post(lab, "/api/pull", model=lab.machine.model, stream=False)
+    return lab
+
+
+def test_a_box_set_up_by_hand_is_adopted(by_hand: Lab) -> None:
+    blobs = "ls -i /var/lib/docker/volumes/ollama_ollama/_data/models/blobs"
+    before = by_hand.root(blobs).splitlines()
+    planned = by_hand.apuhost("plan", str(WHOLE)).stdout
+    assert "keeps docker.io" in planned
+    assert "keeps volume ollama_ollama with its models" in planned
+    assert "11434 is open to every address today" in planned
+    assert "image  " not in planned
+    assert "compared with its registry" in planned
+    assert f"{FOLDER}/docker-compose.yml stays" in planned
+    done = by_hand.deploy(WHOLE)
+    assert done.returncode == 0, done.stdout + done.stderr
+    # The same files: nothing came again. What is new are parameters, a config, a manifest.
+    assert set(before) <= set(by_hand.root(blobs).splitlines())
+    assert by_hand.root("docker volume ls -q") == "ollama_ollama"
+    ports = by_hand.root("docker port ollama")
+    assert ports == "11434/tcp -> 127.0.0.1:11434"
+    assert by_hand.root(f"test -f {FOLDER}/docker-compose.yml && echo there") == "there"
+    assert "nothing to change" in by_hand.apuhost("plan", str(WHOLE)).stdout
