@@ -1,13 +1,13 @@
 """Facts on disk: raw probe output with versions and time, to be judged later or elsewhere.
 
 A folder per host: `facts.json` (host, time, settings, each probe's exit status) beside one text
-file per probe. Secrets are never saved: of the inventory only apuhost's own settings are.
+file per probe. Secrets are never saved: of the inventory only apuhost's own settings are, and
+logins in what was read are made unreadable.
 """
 
 import errno
 import json
 import os
-import re
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -20,16 +20,13 @@ from urllib.parse import quote
 from apuhost.errors import ApuhostError
 from apuhost.host_facts import PROBES, HostFacts, Reading
 from apuhost.inventory import Host
+from apuhost.probes.secrets import without_boot_passwords, without_logins
 from apuhost.settings import Settings, resolve, variables
 
 INDEX = "facts.json"
 # What a damaged or hostile index makes of reading it: wrong types, Infinity, endless nesting.
 _DAMAGE = (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError)
 MOST_BYTES = 64 * 1024 * 1024
-
-# `password USER WORD` and `password_pbkdf2 USER HASH` of a grub.cfg, wherever on a line.
-_PASSWORD = re.compile(rb"(\bpassword(?:_pbkdf2)?[ \t]+)([^\n]*)")
-
 
 Saved = tuple[Settings, HostFacts]
 
@@ -59,10 +56,10 @@ def _write(target: Path, host: Host, facts: HostFacts) -> None:
     shutil.rmtree(new, ignore_errors=True)
     new.mkdir(parents=True, mode=0o700)
     for name, reading in facts.readings.items():
-        raw = reading.text.encode("utf-8", "surrogateescape")
-        _write_private(new / f"{name}.txt", _masked(raw))
+        text = without_logins(without_boot_passwords(reading.text))
+        _write_private(new / f"{name}.txt", text.encode("utf-8", "surrogateescape"))
     index = json.dumps(_index(host, facts), indent=2, default=str) + "\n"
-    _write_private(new / INDEX, index.encode())
+    _write_private(new / INDEX, without_logins(index).encode())
     if target.exists():
         shutil.rmtree(old, ignore_errors=True)
         target.rename(old)
@@ -87,11 +84,6 @@ def _write_private(path: Path, raw: bytes) -> None:
     # What root reads on a host is not for every user of the controller.
     path.touch(mode=0o600)
     path.write_bytes(raw)
-
-
-def _masked(raw: bytes) -> bytes:
-    """The bytes with what follows `password` made unreadable, as many as before: frames count."""
-    return _PASSWORD.sub(lambda found: found[1] + b"x" * len(found[2]), raw)
 
 
 def _folder_name(host: str) -> str:

@@ -10,6 +10,7 @@ from textwrap import wrap
 from typing import Any
 
 from apuhost.changes import FileChange, HostPlan, RolePlan
+from apuhost.probes.secrets import without_logins
 from apuhost.verdicts import Layer, Severity, Status, Verdict
 from apuhost.verdicts.host import HostReport
 
@@ -27,7 +28,8 @@ def diff(change: FileChange) -> list[str]:
     lines = list(unified_diff(before, change.after.splitlines(), lineterm="", n=0))[2:]
     skipped = ("@@",) if change.operators else ("@@", "+#", "-#")
     shown = [line for line in lines if not line.startswith(skipped)]
-    return [f"{line[0]} {visible(line[1:])}" for line in shown]
+    # Only now: a line in which nothing but a password changes is a change.
+    return [f"{line[0]} {visible(without_logins(line[1:]))}" for line in shown]
 
 
 def visible(text: str) -> str:

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support import stack
 from tests.support.hosts import LINE, PARAMETERS, REFERENCE, host_facts, menu, settings
+from tests.support.stack import framed
 
 from apuhost import evidence
 from apuhost.evidence import INDEX, EvidenceError
@@ -77,6 +79,56 @@ def test_boot_passwords_are_masked_and_the_menu_stays_readable(
     assert secret not in (folder / "grub_cfg.txt").read_text()
     _, loaded = evidence.load(tmp_path)["box1"]
     assert loaded.grub_cfg == facts.grub_cfg
+
+
+PROXIES = '{"log-driver": "json-file", "proxies": {"http-proxy": "http://joe:s3cr3t@proxy:3128"}}'
+DROP_IN = "/etc/systemd/system/docker.service.d/proxy.conf"
+URIS = "Types: deb\nURIs: https://joe:s3cr3t@mirror.example/debian\nSuites: trixie\n"
+
+
+@pytest.mark.parametrize(
+    ("probe", "text"),
+    [
+        pytest.param("daemon_json", framed({"/etc/docker/daemon.json": PROXIES}), id="daemon.json"),
+        pytest.param(
+            "daemon_json",
+            framed({DROP_IN: '[Service]\nEnvironment="HTTPS_PROXY=joe:s3cr3t@proxy:3128"\n'}),
+            id="a drop-in of docker.service",
+        ),
+        pytest.param(
+            "apt_sources",
+            f"candidate firmware-amd-graphics 1\n{framed({'/etc/apt/sources.list': URIS})}",
+            id="package sources",
+        ),
+        pytest.param(
+            "units",
+            stack.units({"/etc/apt/apt.conf.d/9apuhost": 'X::Proxy "https://joe:s3cr3t@p:1";\n'}),
+            id="apt.conf",
+        ),
+        pytest.param("cmdline", f"{LINE} url=http://joe:s3cr3t@h/x {PARAMETERS}\n", id="a line"),
+    ],
+)
+def test_logins_are_masked_and_the_rest_stays_readable(
+    tmp_path: Path, probe: str, text: str
+) -> None:
+    facts = HostFacts("minipc", "now", {**host_facts().readings, probe: Reading(text, 0)})
+    folder = saved(tmp_path, facts)
+    kept = (folder / f"{probe}.txt").read_text()
+    assert kept == text.replace("joe:s3cr3t", "x" * len("joe:s3cr3t"))
+    asked, loaded = evidence.load(tmp_path)["box1"]
+    assert getattr(loaded, probe)
+    assert verdicts(asked, loaded) == verdicts(settings(kernel_gtt_gib=48), facts)
+
+
+def test_a_login_in_a_setting_is_masked_as_on_the_host(tmp_path: Path) -> None:
+    argument = "url=http://joe:s3cr3t@h/x"
+    facts = host_facts(cmdline=f"{LINE} {argument} {PARAMETERS}\n")
+    box = Host("box1", (), {**DATA, "kernel_extra_args": [argument]})
+    folder = saved(tmp_path, facts, box)
+    assert "s3cr3t" not in "".join(file.read_text() for file in folder.iterdir())
+    asked, loaded = evidence.load(tmp_path)["box1"]
+    (kept,) = asked.kernel.kernel_extra_args
+    assert kept == f"url={loaded.cmdline.effective('url')}"
 
 
 def test_only_the_owner_reads_what_root_read(tmp_path: Path) -> None:

@@ -126,6 +126,13 @@ def test_a_diff_holds_every_line_that_changes() -> None:
     assert report.diff(change) == ["- -- a", "- @@ b", "- ++ c"]
 
 
+def test_a_diff_shows_no_login_and_still_shows_that_one_changes() -> None:
+    before, after = "A=b\nHTTP_PROXY=http://joe:old@h\n", "A=b\nHTTP_PROXY=http://joe:new@h\n"
+    change = FileChange("/etc/x", before, after, "why", operators=True)
+    hidden = "HTTP_PROXY=http://xxxxxxx@h"
+    assert report.diff(change) == [f"- {hidden}", f"+ {hidden}"]
+
+
 def test_a_good_host_is_a_count() -> None:
     found = lines(judge("box1", ASKED, host_facts()))
     assert found[0].startswith("box1  Debian 13  kernel 6.12.117")
