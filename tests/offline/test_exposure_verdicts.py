@@ -125,6 +125,13 @@ EXPOSED = [
         id="let through before",
     ),
     pytest.param(
+        also(published(), daemon_json=stack.daemon_json({**stack.DAEMON_JSON, "iptables": False})),
+        GUARDED,
+        LIVE,
+        '"iptables": false',
+        id="Docker without rules of its own",
+    ),
+    pytest.param(
         published(unit={"UnitFileState": "disabled"}),
         GUARDED,
         LIVE,

@@ -1,5 +1,8 @@
 """ollama.exposure: who can reach the API, which has no login?"""
 
+from collections.abc import Mapping
+from typing import Any
+
 from apuhost.changes import compose, port
 from apuhost.changes.container import PORT, published
 from apuhost.derived import Derived
@@ -85,6 +88,10 @@ def _guards(derived: Derived, facts: HostFacts) -> Found:
     """DOCKER-USER leads to our rules (an IPv6 address with ollama_allow_from is no setting)."""
     if not _guarded(derived):
         return Found(True, "no rules asked")
+    if _daemon(facts).get("iptables") is False:
+        said = f'{daemon_json.PATH} has "iptables": false'
+        words = "Docker leads no packet past our rules"
+        return Found(False, words, said, f"take that out of {daemon_json.PATH}, then deploy")
     if facts.firewall.chains is None:
         raise Unreadable("iptables is not there, or does not answer")
     if not facts.firewall.guards(port.CHAIN, port.rules(derived.settings.ollama, 4)):
@@ -112,12 +119,16 @@ def _listens(derived: Derived, facts: HostFacts) -> Found:
         if each.address != asked.address:
             said = f"ss -ltn has {each.address}:{each.port}"
             return Found(False, f"something listens at {each.address}:{each.port}", said, DEPLOY)
-    settings = daemon_json.parse(facts.daemon_json.daemon_json or "").values
     name = _running(derived, facts).name
-    if not found and settings.get("userland-proxy") is not False:
+    if not found and _daemon(facts).get("userland-proxy") is not False:
         said = f"ss -ltn has no port {asked.port}"
         return Found(False, "nothing listens on the port", said, f"docker restart {name}")
     return Found(True, _reached(derived))
+
+
+def _daemon(facts: HostFacts) -> Mapping[str, Any]:
+    """The settings of daemon.json; none of a broken one."""
+    return daemon_json.parse(facts.daemon_json.daemon_json or "").values
 
 
 def _reached(derived: Derived) -> str:
