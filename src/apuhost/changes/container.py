@@ -69,20 +69,13 @@ def image(asked: OllamaSettings, container: Container, facts: HostFacts) -> Iter
 
 def ports(asked: OllamaSettings, container: Container) -> Iterator[str]:
     """Where it is published, when that is not where it should be."""
-    wanted = _plain(Port(PORT, asked.address, asked.port))
-    if tuple(_plain(port) for port in container.ports) != (wanted,):
+    if container.ports != (Port(PORT, asked.address, asked.port),):
         yield f"its port is {', '.join(map(published, container.ports)) or 'not published'}"
 
 
 def published(port: Port) -> str:
     """An address and port for people."""
     return f"{'every address' if port.host_ip in ANYWHERE else port.host_ip}:{port.host_port}"
-
-
-def _plain(port: Port) -> Port:
-    """0.0.0.0 and nothing are the same to Docker."""
-    anywhere = port.host_ip in ("", "0.0.0.0")  # noqa: S104  (compared, not bound)
-    return Port(port.container, "", port.host_port) if anywhere else port
 
 
 def hardware(derived: Derived, container: Container, facts: HostFacts) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 from apuhost import roles
@@ -133,22 +134,27 @@ def unloaded(derived: Derived, facts: HostFacts) -> tuple[str, ...]:
     if "ollama" in derived.settings.host.host_roles and differences(derived, facts):
         return ("the container is made again",)
     unready = (
-        f"{model.name} {why}" for model in preloaded(derived) for why in _unready(model, facts)
+        f"{model.name} {why}"
+        for model in preloaded(derived)
+        for why in _unready(model, derived, facts)
     )
     return (*unready, *not_enabled(UNIT_NAME, facts))
 
 
-def _unready(model: PinnedModel, facts: HostFacts) -> Iterator[str]:
+def _unready(model: PinnedModel, derived: Derived, facts: HostFacts) -> Iterator[str]:
     """Why a model must be loaded anew: a runner keeps what it was started with."""
     stored = facts.model_store.named(model.name)
-    loaded = {each.name.lower(): each.digest for each in facts.ollama_api.loaded or ()}
-    digest = loaded.get(model.name.lower())
+    loaded = {each.name.lower(): each for each in facts.ollama_api.loaded or ()}
+    found = loaded.get(model.name.lower())
+    for_good = str(derived.settings.ollama.ollama_keep_alive).startswith("-")
     if pull(model, facts) or unset(model, facts):
         yield "changes"
-    elif digest is None:
+    elif found is None:
         yield "is not loaded"
-    elif stored and digest != stored.digest:
+    elif stored and found.digest != stored.digest:
         yield "is loaded as it was before it was changed"
+    elif for_good and not found.keeps(datetime.fromtimestamp(facts.boot.now, UTC)):
+        yield "is not kept for good: a client asked for another keep_alive"
 
 
 def values(derived: Derived) -> dict[str, object]:

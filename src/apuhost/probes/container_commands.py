@@ -51,6 +51,7 @@ _FILTER = f"""
 /^env "[A-Za-z0-9_]*_(PROXY|proxy)=/b
 /^env /d
 /^label \\["com\\.docker\\.compose\\./b
+/^label \\["apuhost\\./b
 /^label \\["org\\.opencontainers\\.image\\./{{
   {hide_userinfo('label ."[^"]*","')}
   b

@@ -87,7 +87,7 @@ class Container:
 
 @dataclass(frozen=True)
 class Image:
-    """One image; `labels` are those of org.opencontainers.image only."""
+    """One image; `labels` are those of org.opencontainers.image and ours."""
 
     id: str
     repo_digests: tuple[str, ...]
@@ -197,7 +197,7 @@ def _image(members: Mapping[str, Any], lines: list[str]) -> Image:
         id=member(members, "id", ""),
         repo_digests=texts(members, "repo_digests"),
         repo_tags=texts(members, "repo_tags"),
-        labels=_labels(lines, "org.opencontainers.image."),
+        labels=_labels(lines, ("org.opencontainers.image.", "apuhost.")),
         architecture=member(members, "architecture", ""),
     )
 
@@ -233,7 +233,7 @@ def _environment(lines: Iterable[str]) -> dict[str, str]:
     return dict(setting.split("=", 1) for setting in settings if "=" in setting)
 
 
-def _labels(lines: Iterable[str], prefix: str) -> dict[str, str]:
+def _labels(lines: Iterable[str], prefix: str | tuple[str, ...]) -> dict[str, str]:
     pairs = (load(line.removeprefix("label ")) for line in lines if line.startswith("label "))
     return {name: value for name, value in map(_pair, pairs) if name.startswith(prefix)}
 

@@ -15,7 +15,7 @@ __all__ = ["COMMAND", "Process", "Processes", "Runner", "RunnerCommands", "parse
 
 _MOST_BYTES = 1024 * 1024
 _MOST_CHARACTERS = 64 * 1024
-_KEPT = "OLLAMA|LLAMA|GGML|HSA|VK|AMD"
+_KEPT = "OLLAMA|LLAMA|GGML|GPU|HIP|HSA|ROCR|RADV|AMD|VK|MESA"
 
 # In /proc a NUL ends each word and variable; a line feed inside of one becomes \001, so that
 # no word can look like a line of ours.

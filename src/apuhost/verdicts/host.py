@@ -78,7 +78,7 @@ def applied(settings: Settings) -> tuple[ModuleType, ...]:
 def header(settings: Settings, facts: HostFacts) -> str:
     """Distribution, kernel, GPU, time since boot: what can be read of them, in one line."""
     parts = []
-    for part in (_distribution, _kernel, _gpu, _boot):
+    for part in (_distribution, _kernel, _gpu, _ollama, _boot):
         try:
             parts.append(part(settings, facts))
         except Unreadable:
@@ -106,6 +106,13 @@ def _gpu(settings: Settings, facts: HostFacts) -> str:
         for gpu in facts.gpus.amd
     ]
     return ", ".join(names) or "no AMD GPU"
+
+
+def _ollama(_: Settings, facts: HostFacts) -> str:
+    """What is no Ollama is called so: the rehearsal's image says it of itself."""
+    container = facts.containers.ollama
+    image = facts.containers.image_of(container) if container else None
+    return "stand-in Ollama" if image and "apuhost.standin" in image.labels else ""
 
 
 def _boot(_: Settings, facts: HostFacts) -> str:

@@ -32,7 +32,9 @@ DEFAULTS: Mapping[str, str] = MappingProxyType(
 
 _IMAGES_OWN = "OLLAMA_HOST"  # the image sets it itself (Ollama's Dockerfile)
 _JUDGED = ("OLLAMA_", "LLAMA_ARG_", "GGML_")
-_SHOWN_LIVE = re.compile(r"(OLLAMA|LLAMA|GGML|HSA|VK|AMD)_.*|.*_PROXY")  # see probes/runners.py
+_SHOWN_LIVE = re.compile(  # see probes/runners.py
+    r"(OLLAMA|LLAMA|GGML|GPU|HIP|HSA|ROCR|RADV|AMD|VK|MESA)_.*|.*_PROXY"
+)
 _FALSE = frozenset({"", "0", "f", "false"})
 
 
