@@ -1,10 +1,13 @@
 """The documentation says what is so: names, links, tables and examples are compared."""
 
+import importlib
 import json
+import pkgutil
 import re
 from dataclasses import fields
 from pathlib import Path
 
+import deploy as deploy_package
 import pytest
 import typer.main
 from tests.support import stack
@@ -12,10 +15,13 @@ from tests.support.hosts import GIB, GPU_780M, LINE, PARAMETERS, PARTS, host_fac
 from tests.support.verdicts import also
 from typer.core import TyperGroup
 
+from apuhost import changes as changes_package
 from apuhost import cli, kernels, reference, report, roles
 from apuhost.changes import BACKUP
 from apuhost.changes.kernel import DROP_IN
+from apuhost.changes.models import UNIT
 from apuhost.commands import parse
+from apuhost.probes.model_store import KEPT
 from apuhost.roles import CHECKOUT
 from apuhost.verdicts import Layer, Severity, Status, Verdict
 from apuhost.verdicts.host import CONCERNS, HostReport
@@ -148,6 +154,48 @@ def test_an_example_of_parse_prints_what_the_page_says(
     file.write_text(given, encoding="utf-8")
     assert parse.run(kind, str(file)) == 0
     assert json.loads(capsys.readouterr().out) == json.loads(printed)
+
+
+WRITING = (changes_package, deploy_package)
+HOST_PATH = re.compile(r"(?<![\w$}*])/(?:boot|etc|run|usr/local|var)/[\w./-]*[\w-]")
+NOT_WRITTEN = {
+    "/boot/grub",  # folders, and what is only asked or written by a program of the host's
+    "/etc/ssl/certs/apuhost-site.crt",  # in the container
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/systemd/system",
+    "/run/apuhost",
+    "/run/lock",
+    "/usr/local/bin",
+    "/usr/local/sbin",
+    "/var/lib/docker",
+    "/var/lib/dpkg/lock-frontend",
+}
+
+
+def written_paths() -> list[str]:
+    """Every path of a host that changes/ or deploy/ knows, in their texts and constants."""
+    modules = [
+        importlib.import_module(f"{package.__name__}.{module.name}")
+        for package in WRITING
+        for module in pkgutil.iter_modules(package.__path__)
+        if module.name != "all"  # what pyinfra executes
+    ]
+    texts = [Path(str(module.__file__)).read_text(encoding="utf-8") for module in modules]
+    texts += [value for module in modules for value in vars(module).values() if type(value) is str]
+    found = {path for each in texts for path in HOST_PATH.findall(each)}
+    return sorted(path for path in found - NOT_WRITTEN if not path.endswith("apuhost-new"))
+
+
+def test_paths_are_found_in_texts_and_in_constants() -> None:
+    found = {KEPT, UNIT, "/run/apuhost.lock", "/run/apuhost/offer-", "/etc/modprobe.d"}
+    assert found <= set(written_paths())
+
+
+@pytest.mark.parametrize("path", written_paths())
+def test_what_is_written_on_a_host_is_named(path: str) -> None:
+    assert path in text(DOCS / "security.md")
+    if not path.startswith("/run/"):  # gone with the next boot
+        assert path in text(DOCS / "way-back.md")
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/way-back.md", "docs/security.md"])
