@@ -40,9 +40,10 @@ docker compose -f {compose.PATH} up --detach --no-build --pull never "$3" 2>&1
 
 # $1 address, $2 port, $3 container. Ollama answers once it has looked for GPUs; that may take 30 s.
 ANSWERS = """export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+# In a pipe of its own: who writes to a connection that is closed already is ended for it.
 timeout 180 bash -c '
-until { exec 3<>"/dev/tcp/$0/$1" && printf "GET /api/version HTTP/1.0\\r\\n\\r\\n" >&3 &&
-  timeout 5 cat <&3 | grep -q "\\"version\\""; } 2>/dev/null
+until (exec 3<>"/dev/tcp/$0/$1" && printf "GET /api/version HTTP/1.0\\r\\n\\r\\n" >&3 &&
+  timeout 5 cat <&3) 2>/dev/null | grep -q "\\"version\\""
 do sleep 1; done' "$1" "$2" ||
   { echo "Ollama does not answer on $1:$2; its last words:" >&2
     docker logs --tail 20 -- "$3" >&2; exit 1; }

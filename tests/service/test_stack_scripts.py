@@ -9,6 +9,8 @@ import os
 import re
 import shutil
 import signal
+import socket
+import struct
 import subprocess
 import threading
 import time
@@ -223,7 +225,7 @@ def test_apts_own_downloader_takes_no_blob_that_was_cut(served: tuple[Root, str]
     assert done.stderr
 
 
-SOON = {"sleep 10": "sleep 0.2"}
+SOON = {"while sleep 1;": "while sleep 0.1;"}
 
 
 class Pulling:
@@ -407,6 +409,26 @@ def answers(root: Root, port: int, *, within: str = "180") -> Done:
     root.program("docker", "echo 'no GPU here' >&2")
     replaced = {"timeout 180": f"timeout {within}"}
     return root.run(ollama.ANSWERS, HERE, str(port), "ollama", replaced=replaced)
+
+
+def test_connections_that_are_reset_are_no_answer_yet(root: Root) -> None:
+    """Docker's own proxy takes connections before Ollama listens, and resets them."""
+    with socket.create_server((HERE, 0)) as listening:
+        threading.Thread(target=_reset_then_answer, args=(listening,), daemon=True).start()
+        done = answers(root, listening.getsockname()[1], within="20")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def _reset_then_answer(listening: socket.socket) -> None:
+    for number in range(4):
+        connection, _ = listening.accept()
+        if number == 3:  # noqa: PLR2004
+            connection.sendall(b'HTTP/1.0 200 OK\r\n\r\n{"version":"0.34.4"}')
+            connection.shutdown(socket.SHUT_WR)
+            connection.recv(1024)
+        else:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        connection.close()
 
 
 def test_an_ollama_that_answers_is_waited_for(root: Root) -> None:
