@@ -24,7 +24,9 @@ TRUST = f"""set -e
 command -v update-ca-certificates >/dev/null || {{
 {APT}get install -y --no-install-recommends --no-remove ca-certificates
 }}
-update-ca-certificates
+# What is gone leaves a dangling link, which only a fresh start clears.
+[ -e {changes.SITE_CA} ] && fresh= || fresh=--fresh
+update-ca-certificates $fresh
 """
 
 # dockerd before 23.0 cannot tell, and is refused before.

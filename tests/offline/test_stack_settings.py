@@ -221,6 +221,7 @@ WRONG: list[Any] = [
     pytest.param("ollama_kv_cache_type", "q8", "q8_0", id="half a type"),
     pytest.param("ollama_prompt_cache_mib", -1, "0", id="llama.cpp's no limit"),
     pytest.param("ollama_environment", [], VARIABLE, id="a list of variables"),
+    pytest.param("ollama_environment", {"GGML_API_KEY": "x"}, "a secret", id="a secret"),
     pytest.param("ollama_environment", {"OLLAMA_DEBUGG": 1}, "OLLAMA_DEBUG?", id="a typo"),
     pytest.param("ollama_environment", {"PATH": "/"}, "knows no 'PATH'", id="not Ollama's"),
     pytest.param("ollama_environment", {"LD_PRELOAD": "x"}, "knows no", id="a library"),

@@ -422,7 +422,7 @@ def test_connections_that_are_reset_are_no_answer_yet(root: Root) -> None:
 def _reset_then_answer(listening: socket.socket) -> None:
     for number in range(4):
         connection, _ = listening.accept()
-        if number == 3:  # noqa: PLR2004
+        if number == 3:
             connection.sendall(b'HTTP/1.0 200 OK\r\n\r\n{"version":"0.34.4"}')
             connection.shutdown(socket.SHUT_WR)
             connection.recv(1024)
@@ -677,10 +677,16 @@ def test_apt_reads_the_proxys_file_as_it_is_meant(tmp_path: Path) -> None:
             assert f'Acquire::{scheme}::Proxy::{place} "DIRECT";' in said.stdout.splitlines()
 
 
-def test_certificates_are_made_known(root: Root) -> None:
+@pytest.mark.parametrize(("there", "option"), [(True, ""), (False, "--fresh")])
+def test_certificates_are_made_known(root: Root, there: bool, option: str) -> None:
+    """Debian leaves a dangling link of what is gone, unless it is told to begin afresh."""
     root.program("update-ca-certificates")
-    assert root.run(docker.TRUST).returncode == 0
-    assert root.said == ["update-ca-certificates "]
+    certificate = root.folder / "site.crt"
+    if there:
+        certificate.write_text("PEM")
+    replaced = {changes.SITE_CA: str(certificate)}
+    assert root.run(docker.TRUST, replaced=replaced).returncode == 0
+    assert root.said == [f"update-ca-certificates {option}"]
 
 
 SERVICE = "systemctl {} docker.service"

@@ -37,11 +37,13 @@ def stored_at(name: str, facts: HostFacts) -> str:
 
 
 def here(model: PinnedModel, offered: Offer, facts: HostFacts) -> bool:
-    """Whether the model of that name is the offered one but for its parameters."""
+    """Whether the model of that name is the offered one but for parameters that we set."""
     stored = facts.model_store.named(model.name)
     if stored is None or not stored.whole:
         return False
-    return _weights(stored.layers) == _weights(offered.layers)
+    # Only a pull takes out what nobody asks for: setting parameters adds to those that are there.
+    strays = stored.parameters.keys() - offered.parameters.keys() - model.parameters.keys()
+    return not strays and _weights(stored.layers) == _weights(offered.layers)
 
 
 def _weights(layers: tuple[Layer, ...]) -> set[str]:
