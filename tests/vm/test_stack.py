@@ -84,7 +84,7 @@ SABOTAGE = [
         id="compose file's environment edited",
     ),
     pytest.param(
-        "docker commit -q ollama other:1 && docker rm -f ollama && docker run -d --name ollama "
+        "docker commit ollama other:1 && docker rm -f ollama && docker run -d --name ollama "
         "--device /dev/dri -p 127.0.0.1:11434:11434 -v ollama:/root/.ollama other:1",
         {"ollama.image": "booted"},
         id="container made of another image",
