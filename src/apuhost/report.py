@@ -17,6 +17,7 @@ from apuhost.verdicts.host import HostReport
 SCHEMA = 1
 WIDTH = 100
 ID_WIDTH = 22
+LONGEST_NEW = 40
 INDENT = " " * (6 + ID_WIDTH)
 WORDS = {Status.PASS: "ok", Status.FAIL: "FAIL", Status.SKIP: "skip", Status.UNKNOWN: "?"}
 
@@ -55,12 +56,19 @@ def _role_lines(role: RolePlan, *, every: bool) -> list[str]:
     lines = [f"{keeps}" for keeps in role.kept] if every else []
     for change in role.files:
         lines.append(f"{change.path:38} {change.why}")
-        lines += [f"    {line}" for line in diff(change)]
+        lines += [f"    {line}" for line in _bounded(change)]
     for action in role.actions:
         lines.append(f"{action.what:38} {action.how}")
         lines += [f"    {why}" for why in action.why]
     lines += [f"note: {note}" for note in role.notes]
     return [f"  {role.role if number == 0 else '':8} {line}" for number, line in enumerate(lines)]
+
+
+def _bounded(change: FileChange) -> list[str]:
+    """The diff; of a long new file of ours, which nobody wrote by hand, its length."""
+    lines = diff(change)
+    ours = change.before is None and not change.operators
+    return [f"+ {len(lines)} lines"] if ours and len(lines) > LONGEST_NEW else lines
 
 
 def _headline(plan: HostPlan) -> str:

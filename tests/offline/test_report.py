@@ -20,7 +20,7 @@ from tests.support.hosts import (
 )
 
 from apuhost import report
-from apuhost.changes import FileChange, HostPlan
+from apuhost.changes import FileChange, HostPlan, RolePlan
 from apuhost.changes.host import plan
 from apuhost.gather import Unreachable
 from apuhost.host_facts import HostFacts
@@ -131,6 +131,16 @@ def test_a_diff_shows_no_login_and_still_shows_that_one_changes() -> None:
     change = FileChange("/etc/x", before, after, "why", operators=True)
     hidden = "HTTP_PROXY=http://xxxxxxx@h"
     assert report.diff(change) == [f"- {hidden}", f"+ {hidden}"]
+
+
+def test_a_long_new_file_of_ours_is_a_count_in_a_plan() -> None:
+    text = "".join(f"line {number}\n" for number in range(60))
+    ours = FileChange("/usr/local/lib/x", None, text, "new", operators=False)
+    found = report.plan_lines("box1", HostPlan((RolePlan("models", files=(ours,)),)))
+    assert found[1:] == [
+        "  models   /usr/local/lib/x                       new",
+        "               + 60 lines",
+    ]
 
 
 def test_a_good_host_is_a_count() -> None:
