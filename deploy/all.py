@@ -9,7 +9,7 @@ from deploy.facts import wants
 from deploy.kernel import kernel
 from deploy.models import models
 from deploy.ollama import ollama
-from deploy.operations import admit
+from deploy.operations import admit, admit_containers
 from deploy.reboot import reboot
 from deploy.vulkan import vulkan
 
@@ -23,8 +23,7 @@ if wants("vulkan"):
 if wants("docker"):
     docker()
 reboot(name="reboot")
-# What an engine that did not answer could not tell before.
-admit(name="admit, with Docker")
+admit_containers(name="admit, with Docker")
 if wants("ollama"):
     ollama()
 if wants("models"):

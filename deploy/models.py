@@ -109,11 +109,11 @@ def pull(host_is: Known) -> Commands:
 
 
 def _pull(model: PinnedModel, host_is: Known) -> Commands:
-    facts = host_is.facts
     folder = f"/run/apuhost/offer-{secrets.token_hex(4)}"
     yield root_script(OFFER, folder, *offer.registry(model.name))
     answer = host.get_fact(RootOutput, script=files.command(f"{folder}/*"))
     offered = model_store.parse_offer(answer)
+    facts = known().facts  # another model may have filled the disk meanwhile
     wrong = offer.obstacles(model, offered, host_is.derived, facts)
     if wrong:
         yield fails(f"{model.name} is not pulled: {'; '.join(wrong)}")

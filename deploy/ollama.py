@@ -26,11 +26,18 @@ done
 exit 1
 """
 
+RUN_WITH = "{{.HostConfig.AutoRemove}}{{range .Mounts}} {{.Name}}{{end}}"
+
 # $1 the container, $2 "foreign": somebody else made it, and its name must be free first (one of
 # `docker run --rm` goes by itself). Its models are in a volume: one without was refused.
 RUN = f"""set -e
 {LOCK}
 if [ "$2" = foreign ]; then
+  # Docker removes the nameless volumes of a container that was run with --rm, too.
+  if docker inspect -f '{RUN_WITH}' -- "$1" | grep -qE '^true.* [0-9a-f]{{64}}'; then
+    echo "container $1 was run with --rm: its models would go with it; copy them first" >&2
+    exit 1
+  fi
   docker stop --time 30 -- "$1" >/dev/null || :
   docker rm -- "$1" >/dev/null ||
     if docker container inspect -- "$1" >/dev/null 2>&1; then exit 1; fi

@@ -18,7 +18,7 @@ from apuhost.derived import Derived
 from apuhost.errors import ApuhostError
 from apuhost.host_facts import DECIDING, HostFacts
 from apuhost.report import diff
-from apuhost.verdicts.refusals import refusals
+from apuhost.verdicts.refusals import in_containers, refusals
 from deploy.facts import Known, forget, known
 
 FILES = ("grub", "modprobe", "kernel", "apt_sources", "daemon_json", "compose", "units", "docker")
@@ -120,6 +120,17 @@ def admit(host_is: Known) -> Commands:
         yield fails(f"refused: {'; '.join(refused)}; nothing was touched")
     else:
         host.noop("may be provisioned")
+
+
+@operation()
+@asks_host(())
+def admit_containers(host_is: Known) -> Commands:
+    """The same for what only a running engine can tell, before a container is touched."""
+    refused = in_containers(host_is.derived, host_is.facts)
+    if refused:
+        yield fails(f"refused: {'; '.join(refused)}; its containers and models stay as they are")
+    else:
+        host.noop("containers may be made")
 
 
 @operation()

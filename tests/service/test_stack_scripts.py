@@ -471,10 +471,23 @@ def test_a_container_of_somebody_else_makes_room_first(root: Root) -> None:
     root.program("docker", 'case "$1" in stop) exit 1 ;; esac')
     assert root.run(ollama.RUN, "ollama", "foreign", "--force-recreate").returncode == 0
     assert root.said == [
+        f"docker inspect -f {ollama.RUN_WITH} -- ollama",
         "docker stop --time 30 -- ollama",
         "docker rm -- ollama",
         f"{UP} --force-recreate",
     ]
+
+
+@pytest.mark.parametrize(
+    ("mounts", "refused"), [(f"{'0a' * 32}", True), ("ollama", False)], ids=["nameless", "named"]
+)
+def test_a_container_that_takes_its_models_along_is_left(
+    root: Root, mounts: str, refused: bool
+) -> None:
+    root.program("docker", f'[ "$1" != inspect ] || echo "true {mounts}"')
+    done = root.run(ollama.RUN, "ollama", "foreign", "--force-recreate")
+    assert (done.returncode == 1) == refused
+    assert any("stop" in line for line in root.said) != refused
 
 
 def test_a_container_that_cannot_be_removed_is_not_doubled(root: Root) -> None:

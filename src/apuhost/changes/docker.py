@@ -14,7 +14,6 @@ DAEMON_JSON = "/etc/docker/daemon.json"
 PROXY_DROP_IN = "/etc/systemd/system/docker.service.d/zz-apuhost-proxy.conf"
 APT_PROXY = "/etc/apt/apt.conf.d/zz-apuhost-proxy"
 SITE_CA = "/usr/local/share/ca-certificates/apuhost-site.crt"
-TRUSTED = "/etc/ssl/certs/ca-certificates.crt"
 GROUP = "docker"
 
 DISTRO = {
@@ -132,8 +131,9 @@ def packages(derived: Derived, facts: HostFacts) -> tuple[str, ...]:
     """Packages that the engine lacks, of the source that was asked for."""
     installed = facts.packages.installed
     source = derived.settings.docker.docker_source
-    if source == "auto" and works(facts):
-        return ()
+    whole = facts.docker.installed and facts.docker.compose is not None
+    if source == "auto" and (whole or facts.docker.source == "other"):
+        return ()  # it is kept, and started where it does not run
     if source == "docker-ce" or (source == "auto" and "docker-ce" in installed):
         wanted: tuple[str, ...] = docker_ce.PACKAGES
     else:
@@ -229,5 +229,5 @@ def _name(facts: HostFacts) -> str:
 def _notes(derived: Derived, facts: HostFacts) -> Iterator[str]:
     if users := joining(derived, facts):
         yield f"in the group docker, {', '.join(users)} can become root"
-    if derived.settings.docker.docker_source == "auto" and facts.docker.server is None:
-        yield "no working engine: the distribution's is installed"
+    if derived.settings.docker.docker_source == "auto" and packages(derived, facts):
+        yield "no whole engine: the distribution's is installed"

@@ -31,6 +31,9 @@ def stored_at(name: str, facts: HostFacts) -> str:
     Raises:
         Unreadable: where the store lies is not known.
     """
+    stored = facts.model_store.named(name)
+    if stored is not None:
+        return stored.path  # in the case in which it was first pulled
     if facts.model_store.directory is None:
         raise Unreadable("model_store: Ollama's container has no store on this host")
     return f"{facts.model_store.directory}/models/manifests/{manifest_path(name)}"

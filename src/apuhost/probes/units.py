@@ -41,7 +41,7 @@ newer() {{
   [ -n "$since" ] || return
   set --
   [ -e {RELOADED} ] && set -- -cnewer {RELOADED}
-  find {_READ_BY_DOCKER} -newerct "$since" "$@" \\
+  find {_READ_BY_DOCKER} -newerct "$since" ! -newerct now "$@" \\
     '(' -type d -o -name daemon.json -o -name '*.conf' -o -name '*.crt' ')'
 }}
 frame units "$(systemctl show -p {_PROPERTIES} {" ".join(UNITS)})"

@@ -1,8 +1,9 @@
 """What must not be deployed, and why: asked before anything on a host is touched."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 
+from apuhost.changes.host import IN_CONTAINERS
 from apuhost.derived import Derived
 from apuhost.host_facts import HostFacts, Unreadable
 from apuhost.settings import Settings
@@ -15,9 +16,7 @@ def by_topic(settings: Settings, derived: Derived, facts: HostFacts) -> dict[str
 
     Only roles that are applied to the host are asked.
     """
-    topics = dict(HOST)
-    for role in settings.host.host_roles:
-        topics |= ROLES[role]
+    topics = HOST | _topics(settings.host.host_roles)
     return {topic: _asked(refusal, derived, facts) for topic, refusal in topics.items()}
 
 
@@ -25,6 +24,17 @@ def refusals(settings: Settings, derived: Derived, facts: HostFacts) -> tuple[st
     """Every reason to leave this host alone, each said once."""
     found = by_topic(settings, derived, facts).values()
     return tuple(dict.fromkeys(chain.from_iterable(found)))
+
+
+def in_containers(derived: Derived, facts: HostFacts) -> tuple[str, ...]:
+    """Reasons of the roles that need a running engine: asked once more when it runs."""
+    applied = [role for role in derived.settings.host.host_roles if role in IN_CONTAINERS]
+    found = (_asked(refusal, derived, facts) for refusal in _topics(applied).values())
+    return tuple(dict.fromkeys(chain.from_iterable(found)))
+
+
+def _topics(roles: Iterable[str]) -> dict[str, Refusal]:
+    return {topic: refusal for role in roles for topic, refusal in ROLES[role].items()}
 
 
 def _asked(refusal: Refusal, derived: Derived, facts: HostFacts) -> tuple[str, ...]:
@@ -50,7 +60,7 @@ def _package_manager(_: Derived, facts: HostFacts) -> Iterator[str]:
         yield f"another apt or dpkg is at work (process {holder}): wait until it ends, then repeat"
 
 
-HOST: Mapping[str, Refusal] = {
+HOST: dict[str, Refusal] = {
     "distribution": _distribution,
     "kind of machine": _simulation,
     "package manager": _package_manager,

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from apuhost.changes import compose
+from apuhost.changes import compose, docker_ce
 from apuhost.changes import docker as docker_changes
 from apuhost.changes import ollama as ollama_changes
 from apuhost.changes import vulkan as vulkan_changes
 from apuhost.derived import Derived
-from apuhost.host_facts import HostFacts
+from apuhost.host_facts import HostFacts, Unreadable
 from apuhost.probes import daemon_json
+from apuhost.probes.firewall import Listening
 from apuhost.verdicts.refusals.topic import Refusal
 
 MIB = 1024 * 1024
@@ -82,6 +83,9 @@ def _engine(derived: Derived, facts: HostFacts) -> Iterator[str]:
         yield "its docker is part of a swarm, which excludes live-restore: leave the swarm first"
     elif engine.server and _version(engine.server) < LEAST_ENGINE:
         yield f"its docker {engine.server} is older than 23.0: see docker_source"
+    old = facts.os_release.id == "debian" and _version(facts.os_release.version or "0") < (13,)
+    if old and docker_changes.packages(derived, facts) and not docker_ce.wanted(derived):
+        yield 'its Debian\'s own Docker is older than 23.0: docker_source = "docker-ce"'
     asked, source = derived.settings.docker.docker_source, docker_changes.installed_source(facts)
     if asked == "distro" and source == "docker-ce":
         yield "docker_source is distro, and docker-ce is installed: remove that, or say auto"
@@ -103,9 +107,20 @@ def _daemon_json(_: Derived, facts: HostFacts) -> Iterator[str]:
 
 
 def _data_root(derived: Derived, facts: HostFacts) -> Iterator[str]:
-    wanted, found = derived.settings.docker.docker_data_root, facts.docker.data_root
+    """What is there is not moved: another root would be an empty one, without a word."""
+    wanted = derived.settings.docker.docker_data_root
+    found = facts.docker.data_root
+    if found is None and facts.docker.installed:  # silent: dockerd's own default, or what it reads
+        values = daemon_json.parse(facts.daemon_json.daemon_json or "").values
+        found = str(values.get("data-root", "/var/lib/docker"))
     if wanted and found and wanted != found:
         yield f"docker_data_root is {wanted}, and docker's data are in {found}: move them by hand"
+
+
+def _listening(facts: HostFacts) -> tuple[Listening, ...]:
+    if facts.firewall.listening is None:
+        raise Unreadable("firewall: ss (iproute2) does not tell which ports are taken")
+    return facts.firewall.listening
 
 
 def _port(derived: Derived, facts: HostFacts) -> Iterator[str]:
@@ -119,7 +134,7 @@ def _port(derived: Derived, facts: HostFacts) -> Iterator[str]:
     ours = own is not None and (
         own.network_mode == "host" or any(port.host_port == asked.port for port in own.published)
     )
-    listening = any(each.port == asked.port for each in facts.firewall.listening or ())
+    listening = any(each.port == asked.port for each in _listening(facts))
     if theirs or (listening and not ours):
         who = theirs[0] if theirs else "another program, an Ollama outside of Docker perhaps"
         yield f"port {asked.port} is taken by {who}: stop it, or choose another ollama_listen"
@@ -149,7 +164,7 @@ def _models_inside(derived: Derived, facts: HostFacts) -> Iterator[str]:
     if mount and mount.type == "bind" and ":" in mount.source:
         yield f"its models are in {mount.source}: a compose file takes no colon in a folder's name"
     elsewhere = container.environment.get("OLLAMA_MODELS", "")
-    if elsewhere and not elsewhere.startswith(f"{compose.STORE}/"):
+    if elsewhere and elsewhere.rstrip("/") != f"{compose.STORE}/models":
         yield f"container {name} has its models at {elsewhere} (OLLAMA_MODELS): move them by hand"
 
 
