@@ -121,6 +121,29 @@ def test_a_host_that_may_be_deployed(facts: HostFacts, data: dict[str, object]) 
 
 REFUSED = [
     pytest.param(
+        host_facts(nodes=""),
+        {},
+        "GPU's nodes",
+        "it has no /dev/dri/renderD*",
+        id="no device node, and no reboot that would help",
+    ),
+    pytest.param(
+        host_facts(docker=stack.docker_down()),
+        {"docker_data_root": "/srv/docker"},
+        "data root",
+        "docker's data are in /var/lib/docker",
+        id="a silent engine with data elsewhere",
+    ),
+    pytest.param(
+        containers(
+            stack.container({**stack.ENVIRONMENT, "OLLAMA_MODELS": f"{compose.STORE}/other"})
+        ),
+        {},
+        "models' volume",
+        "has its models at /root/.ollama/other",
+        id="models in another folder of the store",
+    ),
+    pytest.param(
         host_facts(daemon_json=stack.daemon_json({"iptables": False})),
         {"ollama_listen": "192.0.2.10:11434", "ollama_allow_from": ["192.0.2.0/24"]},
         "port's guard",

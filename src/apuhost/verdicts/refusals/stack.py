@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from apuhost.changes import compose, docker_ce
+from apuhost.changes import compose, docker_ce, reboot
 from apuhost.changes import docker as docker_changes
 from apuhost.changes import ollama as ollama_changes
 from apuhost.changes import vulkan as vulkan_changes
@@ -140,6 +140,15 @@ def _port(derived: Derived, facts: HostFacts) -> Iterator[str]:
         yield f"port {asked.port} is taken by {who}: stop it, or choose another ollama_listen"
 
 
+def _nodes(derived: Derived, facts: HostFacts) -> Iterator[str]:
+    """Without the GPU's nodes no container starts, and one that serves now would be gone."""
+    firmware = "vulkan" in derived.settings.host.host_roles and vulkan_changes.firmware(
+        derived, facts
+    )
+    if facts.nodes.render is None and not firmware and not reboot.reasons(derived, facts):
+        yield "it has no /dev/dri/renderD*, and no reboot is due that would help: see gpu.driver"
+
+
 def _unguarded(derived: Derived, facts: HostFacts) -> Iterator[str]:
     """Without Docker's own rules docker-proxy takes every connection, past DOCKER-USER."""
     values = daemon_json.parse(facts.daemon_json.daemon_json or "").values
@@ -198,6 +207,7 @@ OLLAMA: Mapping[str, Refusal] = {
     "room for the image": _when_docker_runs(_image_room),
     "port": _when_docker_runs(_port),
     "port's guard": _unguarded,
+    "GPU's nodes": _nodes,
     "models' volume": _when_docker_runs(_models_inside),
 }
 MODELS: Mapping[str, Refusal] = {"models": _when_docker_runs(_models)}
