@@ -745,10 +745,21 @@ def test_an_engine_that_does_not_come_back_fails(root: Root) -> None:
 def test_a_daemon_json_is_asked_of_dockerd_where_there_is_one(root: Root) -> None:
     root.program("dockerd", "echo 'unable to configure' >&2; exit 1")
     new = root.folder / "daemon.json.apuhost-new"
-    done = root.run(f"sh -c '{docker.VALID}' check \"$1\"", str(new))
+    done = root.run(docker.VALID, str(new))
     assert done.returncode == 1
     assert "unable to configure" in done.stdout
     assert root.said == [f"dockerd --validate --config-file {new}"]
+
+
+def test_a_daemon_json_is_judged_beside_the_flags_of_the_running_dockerd(root: Root) -> None:
+    """Dockerd does not start where a flag and the file say the same key."""
+    with subprocess.Popen(["sleep", "60"]) as running:
+        root.program("dockerd")
+        root.program("systemctl", f"echo MainPID={running.pid}")
+        done = root.run(docker.VALID, "/etc/docker/new")
+        running.kill()
+    assert (done.returncode, done.stderr) == (0, "")
+    assert root.said[-1] == "dockerd 60 --validate --config-file /etc/docker/new"
 
 
 UNITS = {
