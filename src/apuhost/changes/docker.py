@@ -137,7 +137,7 @@ def packages(derived: Derived, facts: HostFacts) -> tuple[str, ...]:
     if source == "docker-ce" or (source == "auto" and "docker-ce" in installed):
         wanted: tuple[str, ...] = docker_ce.PACKAGES
     else:
-        wanted = DISTRO["ubuntu" if _ubuntu(facts) else "debian"]
+        wanted = DISTRO[facts.os_release.family]
     return tuple(name for name in wanted if name not in installed)
 
 
@@ -198,10 +198,6 @@ def reload_is_enough(change: FileChange) -> bool:
     before, after = (daemon_json.parse(text or "").values for text in (change.before, change.after))
     keys = before.keys() | after.keys()
     return all(key in RELOADED for key in keys if before.get(key) != after.get(key))
-
-
-def _ubuntu(facts: HostFacts) -> bool:
-    return "ubuntu" in (facts.os_release.id, *facts.os_release.id_like)
 
 
 def _rendered(path: str, derived: Derived) -> str:

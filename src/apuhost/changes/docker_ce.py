@@ -41,8 +41,7 @@ def values(facts: HostFacts) -> dict[str, object]:
     release = facts.os_release
     if not release.codename:
         raise Unreadable("os_release: it names no VERSION_CODENAME, by which Docker's packages go")
-    family = "ubuntu" if "ubuntu" in (release.id, *release.id_like) else "debian"
-    return {"docker_distribution": family, "docker_suite": release.codename}
+    return {"docker_distribution": release.family, "docker_suite": release.codename}
 
 
 def conflicting(derived: Derived, facts: HostFacts) -> tuple[str, ...]:

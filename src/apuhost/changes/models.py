@@ -1,7 +1,7 @@
 """What the models role changes: pulls, parameters, the unit that loads models after boot."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,7 +11,8 @@ from apuhost.changes.container import ANYWHERE, differences
 from apuhost.changes.units import not_enabled
 from apuhost.derived import Derived
 from apuhost.host_facts import HostFacts
-from apuhost.probes.model_store import KeptManifest, Layer, StoredModel
+from apuhost.probes.model_manifest import weights
+from apuhost.probes.model_store import KeptManifest, StoredModel
 from apuhost.settings.models import PinnedModel
 
 UNIT_NAME = "apuhost-models.service"
@@ -62,15 +63,11 @@ def _how(model: PinnedModel, facts: HostFacts) -> str:
 def _strays(model: PinnedModel, stored: StoredModel, kept: KeptManifest) -> Iterator[str]:
     if model.digest and kept.digest != model.digest:
         yield f"it is {kept.digest[:SHOWN_DIGITS]}, pinned is {model.digest[:SHOWN_DIGITS]}"
-    if _weights(stored.layers) != _weights(kept.layers):
+    if weights(stored.layers) != weights(kept.layers):
         yield "another model lies under its name"
     unasked = stored.parameters.keys() - kept.parameters.keys() - model.parameters.keys()
     if unasked:
         yield f"it has parameters that nobody asks for: {', '.join(sorted(unasked))}"
-
-
-def _weights(layers: Sequence[Layer]) -> list[str]:
-    return sorted(layer.digest for layer in layers if layer.kind != "params")
 
 
 def unset(model: PinnedModel, facts: HostFacts) -> tuple[str, ...]:

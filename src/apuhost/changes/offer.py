@@ -5,8 +5,9 @@ import re
 from apuhost import sizing
 from apuhost.derived import Derived
 from apuhost.host_facts import HostFacts, Unreadable
+from apuhost.probes.model_manifest import weights
 from apuhost.probes.model_names import full_name, manifest_path
-from apuhost.probes.model_store import KEPT, Layer, Offer
+from apuhost.probes.model_store import KEPT, Offer
 from apuhost.settings.models import PinnedModel
 
 FREE_BYTES = 2 * 1024**3
@@ -46,11 +47,7 @@ def here(model: PinnedModel, offered: Offer, facts: HostFacts) -> bool:
         return False
     # Only a pull takes out what nobody asks for: setting parameters adds to those that are there.
     strays = stored.parameters.keys() - offered.parameters.keys() - model.parameters.keys()
-    return not strays and _weights(stored.layers) == _weights(offered.layers)
-
-
-def _weights(layers: tuple[Layer, ...]) -> set[str]:
-    return {layer.digest for layer in layers if layer.kind != "params"}
+    return not strays and weights(stored.layers) == weights(offered.layers)
 
 
 def obstacles(

@@ -44,8 +44,7 @@ def firmware(_: Derived, facts: HostFacts) -> tuple[str, ...]:
 
 def firmware_package(facts: HostFacts) -> str:
     """The distribution's package that holds amdgpu's firmware."""
-    ubuntu = facts.os_release.id == "ubuntu" or "ubuntu" in facts.os_release.id_like
-    return _FIRMWARE["ubuntu" if ubuntu else "debian"]
+    return _FIRMWARE[facts.os_release.family]
 
 
 def sources(derived: Derived, facts: HostFacts) -> tuple[FileChange, ...]:

@@ -6,7 +6,7 @@ parameters are a blob of their own, a JSON object of options.
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,6 +55,11 @@ class Offer:
     config: Layer
     parameters: Mapping[str, Any]
     requires: str | None
+
+
+def weights(layers: Iterable[Layer]) -> frozenset[str]:
+    """Return what a model is made of but for its parameters: digests of its other layers."""
+    return frozenset(layer.digest for layer in layers if layer.media_type != PARAMS)
 
 
 def sha256(text: str) -> str:

@@ -26,6 +26,11 @@ class OsRelease:
         """Debian, Ubuntu or something that says it is like one of them."""
         return not {"debian", "ubuntu"}.isdisjoint({self.id, *self.id_like})
 
+    @property
+    def family(self) -> str:
+        """Whose packages it has: "ubuntu", or "debian" for everything else."""
+        return "ubuntu" if "ubuntu" in (self.id, *self.id_like) else "debian"
+
 
 def parse(text: str) -> OsRelease:
     """Read os-release; unknown and broken lines are passed over."""
