@@ -26,34 +26,56 @@ done
 exit 1
 """
 
-RUN_WITH = "{{.HostConfig.AutoRemove}}{{range .Mounts}} {{.Name}}{{end}}"
-
-# $1 the container, $2 "foreign": somebody else made it, and its name must be free first (one of
-# `docker run --rm` goes by itself). Its models are in a volume: one without was refused.
-RUN = f"""set -e
-{LOCK}
-if [ "$2" = foreign ]; then
-  # Docker removes the nameless volumes of a container that was run with --rm, too.
-  if docker inspect -f '{RUN_WITH}' -- "$1" | grep -qE '^true.* [0-9a-f]{{64}}'; then
-    echo "container $1 was run with --rm: its models would go with it; copy them first" >&2
-    exit 1
-  fi
-  docker stop --time 30 -- "$1" >/dev/null || :
-  docker rm -- "$1" >/dev/null ||
-    if docker container inspect -- "$1" >/dev/null 2>&1; then exit 1; fi
-fi
-docker compose -f {compose.PATH} up --detach --no-build --pull never "$3" 2>&1
-"""
-
-# $1 address, $2 port, $3 container. Ollama answers once it has looked for GPUs; that may take 30 s.
-ANSWERS = """export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
-# In a pipe of its own: who writes to a connection that is closed already is ended for it.
-timeout 180 bash -c '
+# Ollama answers once it has looked for GPUs; that may take 30 s. In a pipe of its own: who writes
+# to a connection that is closed already is ended for it.
+ANSWERS = """answers() {
+  timeout 180 bash -c '
 until (exec 3<>"/dev/tcp/$0/$1" && printf "GET /api/version HTTP/1.0\\r\\n\\r\\n" >&3 &&
   timeout 5 cat <&3) 2>/dev/null | grep -q "\\"version\\""
 do sleep 1; done' "$1" "$2" ||
   { echo "Ollama does not answer on $1:$2; its last words:" >&2
-    docker logs --tail 20 -- "$3" >&2; exit 1; }
+    docker logs --tail 20 -- "$3" >&2; return 1; }
+}
+"""
+
+RUN_WITH = "{{.HostConfig.AutoRemove}}{{range .Mounts}} {{.Name}}{{end}}"
+
+# $1 how, $2 address and $3 port of the API, $4 the container, $5 what the one of somebody else is
+# called until ours answers in its place: else it comes back. $6 "foreign": it has that name still
+# (one of `docker run --rm` goes by itself). Its models are in a volume: one without was refused.
+# The rest: how compose makes it again where it was made in our project, whose containers are ours.
+RUN = f"""set -e
+{LOCK}
+{ANSWERS}
+exists() {{ docker container inspect -- "$1" >/dev/null 2>&1; }}
+if [ "$6" = foreign ]; then
+  # Docker removes the nameless volumes of a container that was run with --rm, too.
+  if docker inspect -f '{RUN_WITH}' -- "$4" | grep -qE '^true.* [0-9a-f]{{64}}'; then
+    echo "container $4 was run with --rm: its models would go with it; copy them first" >&2
+    exit 1
+  fi
+  ! exists "$5" || docker rm --force -- "$5" >/dev/null
+  docker stop --time 30 -- "$4" >/dev/null || :
+  ! exists "$4" || docker rename -- "$4" "$5"
+fi
+# An earlier run may have ended here; then a boot starts it again, at our port.
+! exists "$5" || docker stop --time 30 -- "$5" >/dev/null
+if docker compose -f {compose.PATH} up --detach --no-build --pull never "$1" 2>&1 &&
+  answers "$2" "$3" "$4"; then
+  ! exists "$5" || docker rm -- "$5" >/dev/null
+  exit 0
+fi
+container=$4 before=$5
+shift 6
+if exists "$before"; then
+  docker rm --force -- "$container" >/dev/null 2>&1 || :
+  docker rename -- "$before" "$container"
+  docker start -- "$container" >/dev/null
+elif [ "$#" = 0 ] || ! docker compose "$@" up --detach --no-build --pull never 2>&1; then
+  exit 1
+fi
+echo "the container before runs again" >&2
+exit 1
 """
 
 
@@ -105,10 +127,12 @@ def run(host_is: Known) -> Commands:
     name = asked.ollama_container_name
     found = host_is.facts.containers.named(name)
     foreign = found is not None and not container.of_project(asked, found)
-    stopped = container.only_stopped(host_is.derived, host_is.facts)
-    again = "--no-recreate" if stopped else "--force-recreate"
-    yield root_script(RUN, name, "foreign" if foreign else "ours", again)
-    yield root_script(ANSWERS, *model_changes.api(host_is.derived), name)
+    otherwise = container.made_otherwise(host_is.derived, host_is.facts)
+    again = "--force-recreate" if otherwise else "--no-recreate"
+    address = model_changes.api(host_is.derived)
+    whose = "foreign" if foreign else "ours"
+    back = container.by_compose(asked, found) if found else ()
+    yield root_script(RUN, again, *address, name, container.before(asked), whose, *back)
     still = container.differences(host_is.derived, known().facts)
     if still:
         yield fails(f"the container was made again, but {still[0]}")

@@ -151,6 +151,12 @@ CONTAINER = [
     pytest.param(made(**HOST_PORT), BOOTED, "11434/tcp at 8080", id="another port"),
     pytest.param(made(ports={}), BOOTED, "not published", id="no port"),
     pytest.param(made(mounts=[]), BOOTED, "/root/.ollama is in no volume", id="no volume"),
+    pytest.param(
+        made(labels={**stack.LABELS, "apuhost.made-from": "before"}),
+        BOOTED,
+        "changed since it was made",
+        id="made of an older file",
+    ),
     pytest.param(made(restart_policy="no"), BOOTED, "restart policy is no", id="never restarted"),
     pytest.param(
         made(running=False, status="exited", pid=0, published={}),

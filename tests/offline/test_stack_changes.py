@@ -18,6 +18,7 @@ from apuhost.changes import ollama as ollama_changes
 from apuhost.changes.host import plan
 from apuhost.derived import derive
 from apuhost.host_facts import HostFacts
+from apuhost.probes import containers
 
 DOCKER_JSON = docker.DAEMON_JSON
 CE = frozenset(
@@ -41,6 +42,7 @@ BARE = Box(
     kept=(),
     loaded={},
 )
+OTHER_PEM = "-----BEGIN CERTIFICATE-----\nMAMCAQI=\n-----END CERTIFICATE-----\n"
 PEM = "-----BEGIN CERTIFICATE-----\nMAMCAQE=\n-----END CERTIFICATE-----\n"
 PROXY = "http://proxy.example:3128"
 
@@ -236,6 +238,7 @@ def test_a_volume_with_a_projects_prefix_stays_nobodys_to_remove() -> None:
 DRI = {"PathOnHost": "/dev/dri"}
 SITE = {"Type": "bind", "Source": docker.SITE_CA, "Destination": compose.SITE_CA}
 STORE = stack.CONTAINER["mounts"][0]
+OVERRIDDEN = f"{compose.PATH},/root/override.yaml"
 
 
 @pytest.mark.parametrize(
@@ -262,6 +265,25 @@ STORE = stack.CONTAINER["mounts"][0]
             id="a port more",
         ),
         pytest.param({"devices": []}, "it lacks the device /dev/dri", id="no device"),
+        pytest.param({"privileged": True, "devices": []}, "it is privileged", id="privileged"),
+        pytest.param(
+            {"network_mode": "host"}, "its network is host, not ollama_default", id="the host's net"
+        ),
+        pytest.param(
+            {"mounts": [STORE, {"Type": "bind", "Source": "/", "Destination": "/host"}]},
+            "it has / of the host at /host",
+            id="a folder of the host",
+        ),
+        pytest.param(
+            {"labels": {**stack.LABELS, "com.docker.compose.project.config_files": OVERRIDDEN}},
+            f"it was made from {compose.PATH} and /root/override.yaml",
+            id="a second file",
+        ),
+        pytest.param(
+            {"labels": {**stack.LABELS, "apuhost.made-from": "before"}},
+            f"{compose.PATH}, or the site's certificates, changed since it was made",
+            id="an older file",
+        ),
         pytest.param(
             {"group_add": ["44"]}, "its groups are 44, not 992, 44", id="a group that is missing"
         ),
@@ -313,7 +335,6 @@ def test_a_container_that_differs_is_made_again(changes: dict[str, Any], why: st
 @pytest.mark.parametrize(
     "changes",
     [
-        pytest.param({"privileged": True, "devices": []}, id="privileged"),
         pytest.param({"group_add": ["44", "992"]}, id="groups in another order"),
         pytest.param({"devices": [DRI, {"PathOnHost": "/dev/kfd"}]}, id="a device more"),
         pytest.param(
@@ -343,6 +364,47 @@ def test_a_container_that_only_stopped_is_started() -> None:
     stopped = stack.container(running=False, status="exited")
     found = planned(host_facts(containers=stack.containers(stopped, stack.image())))
     assert said(role(found, "ollama")) == [("container ollama", "started")]
+
+
+def test_compose_is_told_the_files_of_one_that_it_may_have_to_make_again() -> None:
+    labels = {
+        **stack.LABELS,
+        "com.docker.compose.project.config_files": "/home/admin/a.yaml,/home/admin/b.yaml",
+        "com.docker.compose.project.working_dir": "/home/admin",
+    }
+    asked = settings().ollama
+    theirs, ours = (
+        containers.parse(stack.containers(stack.container(labels=each))).containers[0]
+        for each in (labels, stack.LABELS)
+    )
+    files = ("-f", "/home/admin/a.yaml", "-f", "/home/admin/b.yaml")
+    back = ("-p", "ollama", "--project-directory", "/home/admin", *files)
+    assert container.by_compose(asked, theirs) == back
+    assert container.by_compose(asked, ours) == ()
+
+
+def test_one_that_was_put_aside_goes() -> None:
+    left = stack.container(name="/ollama-before-apuhost", running=False, labels={})
+    found = planned(host_facts(containers=stack.containers(stack.container(), left, stack.image())))
+    assert said(role(found, "ollama")) == [("container ollama", "ollama-before-apuhost removed")]
+
+
+@pytest.mark.parametrize("before", ["", OTHER_PEM])
+def test_certificates_that_changed_reach_the_container(before: str) -> None:
+    """A mounted file that is replaced stays the old one in the container."""
+    box = deploy(Box(), settings(host_roles=list(ROLES), docker_site_ca=before))
+    why = planned(box.facts(), docker_site_ca=PEM).why("container ollama")
+    assert len(why) == 1
+    assert "certificates" in why[0]
+
+
+def test_who_found_ollama_by_its_name_is_told() -> None:
+    labels = {**BY_COMPOSE, "com.docker.compose.service": "web"}
+    web = stack.container(id="b" * 64, name="/llm-web-1", image="web", labels=labels)
+    theirs = stack.container(**made_by_hand(OLD_DIGEST, PREFIXED, BY_COMPOSE))
+    old = stack.image(OLD_DIGEST, image_id(OLD_DIGEST))
+    found = planned(host_facts(containers=stack.containers(web, theirs, old)))
+    assert "llm-web-1 of llm no longer find it by its service's name" in role(found, "ollama").notes
 
 
 def test_no_container_is_made() -> None:
@@ -1151,11 +1213,3 @@ def test_no_deploy_loses_a_volume_a_model_or_an_engine(box: Box, data: dict[str,
     assert box.volumes <= after.volumes
     assert {model.name for model in box.stored} <= {model.name for model in after.stored}
     assert box.packages <= after.packages
-
-
-def test_what_differs_is_judged_as_the_plan_judges_it() -> None:
-    """`only_stopped` and `differences` speak of the same container."""
-    facts = host_facts()
-    derived = derive(settings(), facts)
-    assert container.differences(derived, facts) == ()
-    assert not container.only_stopped(derived, facts)

@@ -3,34 +3,27 @@
 Ollama's API is a stub on loopback, docker, apt and systemctl are scripts that note their arguments.
 """
 
-import hashlib
 import json
 import os
 import re
 import shutil
-import signal
 import socket
 import struct
 import subprocess
 import threading
 import time
-from collections.abc import Mapping
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import ClassVar
+from typing import Any
 
 import pytest
-from deploy import docker, models, ollama, packages, units
-from tests.support.host_root import Done, Root
+from deploy import docker, ollama, packages, units
+from tests.support.host_root import Done, Root, give
 from tests.support.ollama_stub import free_port, ndjson
 from tests.support.ollama_stub import ollama as stub
 
 from apuhost import roles
 from apuhost.changes import compose, docker_ce
 from apuhost.changes import docker as changes
-from apuhost.probes import ParseError
-from apuhost.probes.files import TextFile, frame
-from apuhost.probes.model_store import Offer, parse_offer
 
 HERE = "127.0.0.1"
 KIND = "application/vnd.ollama.image."
@@ -45,370 +38,14 @@ def root(tmp_path: Path) -> Root:
     return Root(tmp_path)
 
 
-def sha256(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def layer(media_type: str, text: str) -> dict[str, object]:
-    return {"mediaType": media_type, "digest": f"sha256:{sha256(text)}", "size": len(text)}
-
-
-CONFIG = '{"model_format":"gguf","requires":"0.30.0"}'
-PARAMS = '{"num_batch":2048,"stop":["<|im_end|>"]}'
-MANIFEST_OBJECT = {
-    "schemaVersion": 2,
-    "config": layer("application/vnd.docker.container.image.v1+json", CONFIG),
-    "layers": [layer(f"{KIND}model", "GGUF"), layer(f"{KIND}params", PARAMS)],
-}
-MANIFEST = json.dumps(MANIFEST_OBJECT, separators=(",", ":"))
-BLOBS = {f"blobs/sha256:{sha256(text)}": text for text in (CONFIG, PARAMS)}
-
-APT_HELPER = """
-while [ "$1" != download-file ]; do shift; done
-file={registry}/$(echo "$2" | sed 's~.*/v2/~~')
-[ -e "$file" ] || {{ printf 'Err:1 %s\\n  404  Not Found\\nE: Download Failed\\n' "$2"; exit 100; }}
-cat "$file" >"$3"
-"""
-
-
-@pytest.fixture
-def registry(root: Root) -> Path:
-    """What the registry has; apt's downloader copies from it."""
-    folder = root.folder / "registry" / "library" / "qwen3.6"
-    give(folder, {"manifests/35b-a3b": MANIFEST, **BLOBS})
-    root.program("/usr/lib/apt/apt-helper", APT_HELPER.format(registry=root.folder / "registry"))
-    return folder
-
-
-def give(folder: Path, texts: Mapping[str, str]) -> None:
-    for name, text in texts.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text)
-
-
-def offer(root: Root, server: str = "https://registry.ollama.ai") -> Done:
-    folder = root.path("/run/apuhost/offer-1")
-    return root.run(models.OFFER, str(folder), f"{server}/v2/library/qwen3.6", "35b-a3b")
-
-
-def offered(root: Root) -> Offer:
-    found = sorted(root.path("/run/apuhost/offer-1").iterdir())
-    return parse_offer(frame(tuple(TextFile(str(p), p.read_bytes().decode()) for p in found)))
-
-
-def test_an_offer_is_the_manifest_with_its_config_and_parameters(
-    root: Root, registry: Path
-) -> None:
-    done = offer(root)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    found = offered(root)
-    assert found.digest == sha256(MANIFEST)
-    assert found.requires == "0.30.0"
-    assert found.parameters == json.loads(PARAMS)
-    assert root.path("/run/apuhost/offer-1").stat().st_mode & 0o777 == 0o700
-    assert [line.split(" ")[-2].partition("/v2/")[2] for line in root.said] == [
-        "library/qwen3.6/manifests/35b-a3b",
-        *(f"library/qwen3.6/{blob}" for blob in BLOBS),
-    ]
-
-
-@pytest.mark.parametrize(
-    "manifest",
-    [
-        pytest.param(json.dumps(MANIFEST_OBJECT, indent="\t"), id="with tabs"),
-        pytest.param(json.dumps(MANIFEST_OBJECT, indent=2).replace("\n", "\r\n"), id="CRLF"),
-        pytest.param(
-            json.dumps(MANIFEST_OBJECT, separators=(",", ":"), sort_keys=True), id="digests first"
-        ),
-    ],
-)
-def test_an_offer_is_found_however_the_manifest_is_written(
-    root: Root, registry: Path, manifest: str
-) -> None:
-    (registry / "manifests/35b-a3b").write_bytes(manifest.encode())
-    assert offer(root).returncode == 0
-    assert offered(root).parameters == json.loads(PARAMS)
-
-
-def test_a_model_without_parameters_is_offered_without(root: Root, registry: Path) -> None:
-    bare = {**MANIFEST_OBJECT, "layers": [layer(f"{KIND}model", "GGUF")]}
-    give(registry, {"manifests/35b-a3b": json.dumps(bare)})
-    assert offer(root).returncode == 0
-    assert offered(root).parameters == {}
-
-
-def test_a_blob_that_is_another_is_no_offer(root: Root, registry: Path) -> None:
-    give(registry, dict.fromkeys(BLOBS, "{}"))
-    done = offer(root)
-    assert done.returncode == 1
-    assert f"sha256:{sha256(CONFIG)}" in done.stderr
-    assert "another" in done.stderr
-
-
-def test_a_name_that_the_registry_does_not_have_is_told_in_its_words(
-    root: Root, registry: Path
-) -> None:
-    (registry / "manifests/35b-a3b").unlink()
-    done = offer(root)
-    assert done.returncode == 1
-    assert "404  Not Found" in done.stderr
-
-
-def test_a_manifest_that_was_cut_is_no_offer(root: Root, registry: Path) -> None:
-    give(registry, {"manifests/35b-a3b": MANIFEST[:-20]})
-    offer(root)
-    with pytest.raises(ParseError):
-        offered(root)
-
-
-class Registry(BaseHTTPRequestHandler):
-    """A registry on loopback; notes what it is asked for."""
-
-    asked: ClassVar[list[tuple[str, str | None]]] = []
-    texts: ClassVar[dict[str, str]] = {}
-
-    def do_GET(self) -> None:
-        """Answer with a text, with less than it announces, or with 404."""
-        self.asked.append((self.path, self.headers["Accept"]))
-        text = self.texts.get(self.path.removeprefix("/v2/library/qwen3.6/"))
-        content = (text or "").removeprefix("cut ").encode()
-        self.send_response(200 if text is not None else 404)
-        self.send_header("Content-Length", str(len(content) * (2 if "cut " in (text or "") else 1)))
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
-
-
-@pytest.fixture
-def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Root, str]:
-    """A root with apt's real downloader, and a registry on loopback."""
-    if not Path("/usr/lib/apt/apt-helper").exists():
-        pytest.skip("apt is not here")
-    direct = tmp_path / "apt.conf"
-    direct.write_text('Acquire::http::Proxy "DIRECT";\nAcquire::Retries::Delay "false";\n')
-    monkeypatch.setenv("APT_CONFIG", str(direct))
-    (tmp_path / "run").mkdir()
-    Registry.asked.clear()
-    Registry.texts = {"manifests/35b-a3b": MANIFEST, **BLOBS}
-    server = ThreadingHTTPServer((HERE, 0), Registry)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    return Root(tmp_path, ("/run/apuhost",)), f"http://{HERE}:{server.server_port}"
-
-
-def test_apts_own_downloader_fetches_an_offer(served: tuple[Root, str]) -> None:
-    root, server = served
-    done = offer(root, server)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert offered(root).requires == "0.30.0"
-    # `Accept: text/*`, which apt would say, excludes what a registry has.
-    assert [accept for _, accept in Registry.asked] == [None] * 3
-
-
-def test_apts_own_downloader_tells_what_the_registry_lacks(served: tuple[Root, str]) -> None:
-    root, server = served
-    Registry.texts = {}
-    done = offer(root, server)
-    assert done.returncode == 1
-    assert "404" in done.stderr
-
-
-def test_apts_own_downloader_takes_no_blob_that_was_cut(served: tuple[Root, str]) -> None:
-    root, server = served
-    Registry.texts = {
-        "manifests/35b-a3b": MANIFEST,
-        **{name: f"cut {BLOBS[name]}" for name in BLOBS},
-    }
-    done = offer(root, server)
-    assert done.returncode != 0
-    assert done.stderr
-
-
-SOON = {"while sleep 1;": "while sleep 0.1;"}
-
-
-class Pulling:
-    """An offer that lies ready, and the store that a pull writes to."""
-
-    def __init__(self, root: Root) -> None:
-        self.root = root
-        self.folder = root.path("/run/apuhost/offer-1")
-        self.kept = root.path("/var/lib/apuhost/models/registry.ollama.ai/library/qwen3.6/35b-a3b")
-        self.stored = root.path("/store/manifests/35b-a3b")
-        self.offer()
-
-    def offer(self) -> None:
-        """Put what OFFER leaves."""
-        give(self.folder, {"manifest": MANIFEST, "config": CONFIG, "params": PARAMS})
-
-    def ollama_writes(self, manifest: str = MANIFEST) -> None:
-        """Put the model's manifest where Ollama has it."""
-        give(self.stored.parent, {self.stored.name: manifest})
-
-    def arguments(self, port: int, stored: str | None = None) -> tuple[str, ...]:
-        """The script's arguments."""
-        where = str(self.stored) if stored is None else stored
-        return HERE, str(port), str(self.folder), str(self.kept), where
-
-    def run(self, port: int, stored: str | None = None) -> Done:
-        """Pull, and keep what was offered."""
-        arguments = self.arguments(port, stored)
-        return self.root.run(models.PULL, *arguments, stdin=BODY, replaced=SOON)
-
-
-@pytest.fixture
-def pulling(root: Root) -> Pulling:
-    return Pulling(root)
-
-
-def test_after_a_pull_the_registrys_manifest_is_kept(pulling: Pulling) -> None:
-    def answer(body: bytes) -> bytes:
-        time.sleep(1)
-        pulling.ollama_writes()
-        return SUCCESS
-
-    with stub({"/api/pull": answer}) as server:
-        done = pulling.run(server.port)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert server.paths == ["POST /api/pull"]
-    assert server.bodies("/api/pull") == [json.loads(BODY)]
-    assert sorted(path.name for path in pulling.kept.iterdir()) == ["manifest", "params"]
-    assert (pulling.kept / "manifest").read_text() == MANIFEST
-    assert not pulling.folder.exists()
-
-
-def test_what_is_here_is_kept_without_a_pull(pulling: Pulling) -> None:
-    with stub({}) as server:
-        done = pulling.run(server.port, stored="")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert server.requests == []
-    assert (pulling.kept / "manifest").read_text() == MANIFEST
-
-
-@pytest.mark.parametrize(
-    ("answer", "told"),
-    [
-        pytest.param(
-            ndjson({"status": "pulling manifest"}, {"error": "no space left on device"}),
-            "no space left on device",
-            id="an error with status 200",
-        ),
-        pytest.param(
-            b'HTTP/1.0 400 Bad Request\r\n\r\n{"error":"invalid model name"}',
-            "invalid model name",
-            id="an error with status 400",
-        ),
-        pytest.param(
-            ndjson({"status": "pulling 5b22df2fa6b3", "completed": 7})[:-9],
-            "broke off",
-            id="a connection that is cut",
-        ),
-        pytest.param(b"HTTP/1.0 200 OK\r\n\r\n", "broke off", id="no answer at all"),
-    ],
-)
-def test_a_pull_that_fails_keeps_nothing(pulling: Pulling, answer: bytes, told: str) -> None:
-    pulling.ollama_writes()
-    with stub({"/api/pull": answer}) as server:
-        done = pulling.run(server.port)
-    assert done.returncode == 1
-    assert told in done.stderr
-    assert not pulling.kept.exists()
-
-
-def test_a_pull_without_an_ollama_says_so(pulling: Pulling) -> None:
-    done = pulling.run(free_port())
-    assert done.returncode == 1
-    assert "Connection refused" in done.stderr
-    assert not pulling.kept.exists()
-
-
-def test_a_manifest_that_changed_between_offer_and_pull_is_not_kept(pulling: Pulling) -> None:
-    pulling.ollama_writes(MANIFEST.replace("2048", "512"))
-    with stub({"/api/pull": SUCCESS}) as server:
-        pulling.ollama_writes("{}")
-        done = pulling.run(server.port)
-    assert done.returncode == 1
-    assert "another manifest" in done.stderr
-    assert not pulling.kept.exists()
-
-
-def test_an_interrupted_pull_does_not_stand_in_the_way_of_the_next(pulling: Pulling) -> None:
-    """The first run's request goes on in Ollama, as it does after a lost connection."""
-    began, ended = threading.Event(), threading.Event()
-
-    def answer(body: bytes) -> bytes:
-        if not began.is_set():
-            began.set()
-            ended.wait(120)
-        pulling.ollama_writes()
-        return SUCCESS
-
-    with stub({"/api/pull": answer}) as server:
-        first = pulling.root.start(models.PULL, *pulling.arguments(server.port), replaced=SOON)
-        assert first.stdin is not None
-        first.stdin.write(BODY)
-        first.stdin.close()
-        assert began.wait(20)
-        first.kill()  # not what it started
-        first.wait()
-        pulling.offer()
-        again = pulling.run(server.port)
-        ended.set()
-        os.killpg(first.pid, signal.SIGKILL)
-    assert (again.returncode, again.stderr) == (0, "")
-    assert (pulling.kept / "manifest").read_text() == MANIFEST
-
-
-def set_parameters(root: Root, port: int, body: str) -> Done:
-    return root.run(models.SET, HERE, str(port), stdin=body)
-
-
-def test_parameters_are_set_with_one_request(root: Root) -> None:
-    body = json.dumps({"model": "m:1", "from": "m:1", "parameters": {"stop": ["<é>"]}})
-    with stub({"/api/create": SUCCESS}) as server:
-        done = set_parameters(root, server.port, body)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    assert server.bodies("/api/create") == [json.loads(body)]
-    assert server.requests[0].headers["content-type"] == "application/json"
-
-
-def test_a_body_is_counted_in_bytes(root: Root) -> None:
-    body = '{"parameters":{"stop":["ü€"]}}'
-    with stub({"/api/create": SUCCESS}) as server:
-        assert set_parameters(root, server.port, body).returncode == 0
-    assert server.requests[0].body == body.encode()
-
-
-@pytest.mark.parametrize(
-    ("answer", "told"),
-    [
-        pytest.param(ndjson({"error": "disk full"}), "disk full", id="an error with status 200"),
-        pytest.param(ndjson({"status": "using existing layer"}), "using existing", id="cut"),
-    ],
-)
-def test_parameters_that_are_not_set_fail_in_ollamas_words(
-    root: Root, answer: bytes, told: str
-) -> None:
-    with stub({"/api/create": answer}) as server:
-        done = set_parameters(root, server.port, "{}")
-    assert done.returncode == 1
-    assert told in done.stderr
-
-
-def test_parameters_without_an_ollama_fail(root: Root) -> None:
-    done = set_parameters(root, free_port(), "{}")
-    assert done.returncode == 1
-    assert "Connection refused" in done.stderr
-
-
 VERSION = {"/api/version": b'{"version":"0.34.4"}'}
 
 
 def answers(root: Root, port: int, *, within: str = "180") -> Done:
     root.program("docker", "echo 'no GPU here' >&2")
     replaced = {"timeout 180": f"timeout {within}"}
-    return root.run(ollama.ANSWERS, HERE, str(port), "ollama", replaced=replaced)
+    script = f'{ollama.ANSWERS}answers "$@"'
+    return root.run(script, HERE, str(port), "ollama", replaced=replaced)
 
 
 def test_connections_that_are_reset_are_no_answer_yet(root: Root) -> None:
@@ -458,24 +95,112 @@ def test_an_ollama_that_never_answers_fails_with_its_last_words(
     assert root.said == ["docker logs --tail 20 -- ollama"]
 
 
-UP = f"docker compose -f {compose.PATH} up --detach --no-build --pull never"
+# An engine whose containers are files: their name, and in them who made them and how they are.
+# `docker compose up` makes one, and ends as the test says.
+ENGINE = """
+cd {folder}
+for last in "$@"; do :; done
+is() {{ echo "$(cut -d' ' -f1 "$1") $2" >"$1"; }}
+case "$1 $2" in
+  "container inspect") [ -e "$last" ] ;;
+  "inspect -f") echo "{run_with}" ;;
+  "stop --time") [ -z "{goes}" ] || rm "$last"; [ ! -e "$last" ] ||
+    is "$last" stopped ;;
+  "start --") is "$last" running ;;
+  "rename --") [ ! -e "$4" ] && mv "$3" "$4" ;;
+  "rm --" | "rm --force") rm "$last" ;;
+  "compose -p") echo "theirs running" >ollama ;;
+  "compose -f") [ -z "{fails}" ] || {{ echo "{fails}" >&2; exit 1; }}
+    echo "ours running" >ollama ;;
+  "logs --tail") echo "no GPU here" ;;
+esac
+"""
+BEFORE = "ollama-before-apuhost"
+
+
+def run(  # noqa: PLR0913  (each is one thing that an engine may do)
+    root: Root,
+    containers: dict[str, str],
+    whose: str,
+    *,
+    fails: str = "",
+    answers: bool = True,
+    goes: str = "",
+    run_with: str = "false ollama",
+    back: tuple[str, ...] = (),
+) -> tuple[Done, dict[str, str]]:
+    """What RUN says, and the containers that there are after it."""
+    folder = root.folder / "containers"
+    folder.mkdir()
+    give(folder, containers)
+    said = {"fails": fails, "goes": goes, "run_with": run_with}
+    root.program("docker", ENGINE.format(folder=folder, **said))
+    with stub(VERSION if answers else {}) as server:
+        port = str(server.port)
+        words = ("--force-recreate", HERE, port, "ollama", BEFORE, whose, *back)
+        done = root.run(ollama.RUN, *words, replaced={"timeout 180": "timeout 3"})
+    return done, {path.name: path.read_text().strip() for path in sorted(folder.iterdir())}
+
+
+OURS = {"ollama": "ours running"}
+THEIRS = {"ollama": "theirs running"}
 
 
 def test_our_container_is_made_by_compose_alone(root: Root) -> None:
-    root.program("docker")
-    assert root.run(ollama.RUN, "ollama", "ours", "--force-recreate").returncode == 0
-    assert root.said == [f"{UP} --force-recreate"]
+    done, after = run(root, {}, "ours")
+    assert (done.returncode, done.stderr, after) == (0, "", OURS)
+    up = f"docker compose -f {compose.PATH} up --detach --no-build --pull never"
+    assert f"{up} --force-recreate" in root.said
 
 
-def test_a_container_of_somebody_else_makes_room_first(root: Root) -> None:
-    root.program("docker", 'case "$1" in stop) exit 1 ;; esac')
-    assert root.run(ollama.RUN, "ollama", "foreign", "--force-recreate").returncode == 0
-    assert root.said == [
-        f"docker inspect -f {ollama.RUN_WITH} -- ollama",
-        "docker stop --time 30 -- ollama",
-        "docker rm -- ollama",
-        f"{UP} --force-recreate",
-    ]
+def test_a_container_of_somebody_else_makes_room(root: Root) -> None:
+    done, after = run(root, THEIRS, "foreign")
+    assert (done.returncode, done.stderr, after) == (0, "", OURS)
+    assert "docker stop --time 30 -- ollama" in root.said
+
+
+@pytest.mark.parametrize(
+    ("fault", "says"),
+    [
+        pytest.param({"fails": "port is taken"}, "port is taken", id="compose fails"),
+        pytest.param({"answers": False}, "no GPU here", id="Ollama does not answer"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("containers", "whose"),
+    [
+        pytest.param(THEIRS, "foreign", id="at once"),
+        pytest.param({BEFORE: "theirs stopped"}, "ours", id="after a run that ended between"),
+        pytest.param({BEFORE: "theirs running"}, "ours", id="and a boot that started it"),
+        pytest.param({BEFORE: "theirs stopped", **OURS}, "ours", id="before it answered"),
+    ],
+)
+def test_the_container_of_somebody_else_comes_back_when_ours_fails(
+    root: Root, containers: dict[str, str], whose: str, fault: dict[str, Any], says: str
+) -> None:
+    done, after = run(root, containers, whose, **fault)
+    assert (done.returncode, after) == (1, THEIRS)
+    assert says in done.stdout + done.stderr
+    assert "the container before runs again" in done.stderr
+
+
+def test_one_of_our_project_comes_back_from_its_own_file(root: Root) -> None:
+    """Compose knows it by its labels, whatever its name: it is not put aside."""
+    back = ("-p", "ollama", "--project-directory", "/home/a b", "-f", "/home/a b/compose.yaml")
+    done, after = run(root, THEIRS, "ours", answers=False, back=back)
+    assert (done.returncode, after) == (1, THEIRS)
+    assert root.said[-1] == (f"docker compose {' '.join(back)} up --detach --no-build --pull never")
+
+
+@pytest.mark.parametrize("state", ["stopped", "running"])
+def test_what_an_earlier_run_put_aside_goes_when_ours_answers(root: Root, state: str) -> None:
+    done, after = run(root, {BEFORE: f"theirs {state}", **OURS}, "ours")
+    assert (done.returncode, after) == (0, OURS)
+
+
+def test_a_container_that_was_made_again_meanwhile_is_put_aside_too(root: Root) -> None:
+    done, after = run(root, {BEFORE: "older stopped", **THEIRS}, "foreign", fails="no")
+    assert (done.returncode, after) == (1, THEIRS)
 
 
 @pytest.mark.parametrize(
@@ -484,29 +209,19 @@ def test_a_container_of_somebody_else_makes_room_first(root: Root) -> None:
 def test_a_container_that_takes_its_models_along_is_left(
     root: Root, mounts: str, refused: bool
 ) -> None:
-    root.program("docker", f'[ "$1" != inspect ] || echo "true {mounts}"')
-    done = root.run(ollama.RUN, "ollama", "foreign", "--force-recreate")
+    done, after = run(root, THEIRS, "foreign", run_with=f"true {mounts}")
     assert (done.returncode == 1) == refused
-    assert any("stop" in line for line in root.said) != refused
-
-
-def test_a_container_that_cannot_be_removed_is_not_doubled(root: Root) -> None:
-    root.program("docker", 'case "$1" in rm) echo "busy" >&2; exit 1 ;; esac')
-    done = root.run(ollama.RUN, "ollama", "foreign", "--force-recreate")
-    assert (done.returncode, done.stderr) == (1, "busy\n")
-    assert not any("compose" in line for line in root.said)
+    assert after == (THEIRS if refused else OURS)
 
 
 def test_a_container_that_goes_by_itself_is_in_nobodys_way(root: Root) -> None:
-    root.program("docker", 'case "$1" in rm | container) exit 1 ;; esac')
-    assert root.run(ollama.RUN, "ollama", "foreign", "--force-recreate").returncode == 0
-    assert root.said[-1] == f"{UP} --force-recreate"
+    done, after = run(root, THEIRS, "foreign", run_with="true ollama", goes="yes")
+    assert (done.returncode, after) == (0, OURS)
 
 
 def test_what_compose_says_is_told_when_it_fails(root: Root) -> None:
-    root.program("docker", "echo 'no such device' >&2; exit 1")
-    done = root.run(ollama.RUN, "ollama", "ours", "--no-recreate")
-    assert done.returncode == 1
+    done, after = run(root, OURS, "ours", fails="no such device")
+    assert (done.returncode, after) == (1, OURS)
     assert "no such device" in done.stdout
 
 

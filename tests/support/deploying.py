@@ -102,20 +102,28 @@ def _made(box: Box) -> dict[str, Any]:
     address, _, number = service["ports"][0].removesuffix(":11434").rpartition(":")
     return {
         "environment": service["environment"],
-        "labels": {**stack.LABELS, "com.docker.compose.project": project["name"]},
+        "labels": {
+            **stack.LABELS,
+            "com.docker.compose.project": project["name"],
+            **service["labels"],
+        },
+        "network_mode": f"{project['name']}_default",
         "name": f"/{service['container_name']}",
         "image": service["image"],
         "image_id": image_id(service["image"].partition("@")[2]),
         "restart_policy": service["restart"],
         "devices": [{"PathOnHost": device} for device in service["devices"]],
         "group_add": service.get("group_add", []),
-        "mounts": [_mount(text) for text in service["volumes"]],
+        "mounts": [_mount(each) for each in service["volumes"]],
         **stack.at(address.strip("[]"), int(number)),
     }
 
 
-def _mount(text: str) -> dict[str, Any]:
-    source, target, *_ = text.replace("$$", "$").split(":")
+def _mount(described: str | dict[str, Any]) -> dict[str, Any]:
+    if not isinstance(described, str):
+        source, target = described["source"], described["target"]
+        return {"Type": described["type"], "Source": source, "Destination": target}
+    source, target, *_ = described.replace("$$", "$").split(":")
     if source.startswith("/"):
         return {"Type": "bind", "Source": source, "Destination": target}
     return {"Type": "volume", "Name": source, "Source": stack.VOLUME, "Destination": target}

@@ -4,6 +4,8 @@ import re
 from collections.abc import Mapping
 from functools import cache
 
+import yaml
+
 from apuhost.changes import HostPlan, compose, models, ollama
 from apuhost.derived import derive
 from apuhost.host_facts import HostFacts, Reading
@@ -112,7 +114,8 @@ def host_facts(
         "units": stack.units(unit_files()),
         **parts,
     }
-    return facts_of(texts)
+    made = texts["containers"].replace(stack.MADE_FROM, made_from())
+    return facts_of({**texts, "containers": made})
 
 
 def facts_of(texts: Mapping[str, str]) -> HostFacts:
@@ -133,6 +136,13 @@ def rendered() -> Mapping[str, str]:
         *models.unit(derived, facts),
     )
     return {change.path: change.after for change in changes}
+
+
+@cache
+def made_from() -> str:
+    """The label of a container that was made of the reference host's compose file."""
+    service = yaml.safe_load(rendered()[compose.PATH])["services"]["ollama"]
+    return str(service["labels"]["apuhost.made-from"])
 
 
 def unit_files() -> dict[str, str]:

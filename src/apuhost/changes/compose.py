@@ -2,6 +2,7 @@
 
 import json
 import re
+from hashlib import sha256
 
 from apuhost import environment, hardware, roles
 from apuhost.changes import FileChange, owned
@@ -30,7 +31,7 @@ def rendered(path: str, derived: Derived, facts: HostFacts) -> str:
 def values(derived: Derived, facts: HostFacts) -> dict[str, object]:
     """The variables that roles/ollama/templates may use."""
     storage = store(derived, facts)
-    return {
+    described: dict[str, object] = {
         **derived.settings.ollama.model_dump(),
         "docker_site_ca": derived.settings.docker.docker_site_ca,
         "ollama_devices": devices(derived),
@@ -44,6 +45,23 @@ def values(derived: Derived, facts: HostFacts) -> dict[str, object]:
         "ollama_rules": rules(derived.settings.ollama, 4),
         "ollama_rules6": rules(derived.settings.ollama, 6),
     }
+    return {**described, "ollama_made_from": _made_from(described)}
+
+
+def made_from(derived: Derived, facts: HostFacts) -> str:
+    """The value of the label MADE_FROM that the container should have."""
+    return str(values(derived, facts)["ollama_made_from"])
+
+
+def _made_from(described: dict[str, object]) -> str:
+    """A digest of what the file says, and of the certificates that it mounts.
+
+    Docker tells nothing of some of it (the health check), and a mounted file that was replaced
+    stays the old one in the container.
+    """
+    text = roles.render("ollama", PATH, {**described, "ollama_made_from": ""})
+    said = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("#"))
+    return sha256(f"{said}\n{described['docker_site_ca']}".encode()).hexdigest()
 
 
 def devices(derived: Derived) -> list[str]:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from apuhost.changes import compose
 from apuhost.derived import Derived
 from apuhost.host_facts import HostFacts
+from apuhost.probes.container_commands import MADE_FROM
 from apuhost.probes.containers import Container, Image, Port
 from apuhost.settings.ollama import OllamaSettings
 
@@ -17,28 +18,37 @@ ANYWHERE = frozenset({"", "0.0.0.0", "::"})  # noqa: S104  (compared, not bound)
 
 
 def differences(derived: Derived, facts: HostFacts) -> tuple[str, ...]:
-    """Why the container must be made again, or started."""
+    """Why the container must be made, made again, or started."""
     asked = derived.settings.ollama
     container = facts.containers.named(asked.ollama_container_name)
     if container is None:
         return ("there is none",)
     stopped = () if container.running else (f"it is {container.status}",)
-    return (
+    left = facts.containers.named(before(asked))
+    replaced = (f"{left.name} is still there",) if left else ()
+    return (*made_otherwise(derived, facts), *stopped, *replaced)
+
+
+def before(asked: OllamaSettings) -> str:
+    """The name of the container of somebody else until ours in its place answers."""
+    return f"{asked.ollama_container_name}-before-apuhost"
+
+
+def made_otherwise(derived: Derived, facts: HostFacts) -> tuple[str, ...]:
+    """Why the container that is there must be made again: to start it would not do."""
+    asked = derived.settings.ollama
+    container = facts.containers.named(asked.ollama_container_name)
+    if container is None:
+        return ()
+    seen = (
         *origin(asked, container),
         *image(asked, container, facts),
         *ports(asked, container),
         *hardware(derived, container, facts),
         *variables(derived, container),
         *mounts(derived, container),
-        *stopped,
     )
-
-
-def only_stopped(derived: Derived, facts: HostFacts) -> bool:
-    """Whether the container is as it should be but for running."""
-    container = facts.containers.named(derived.settings.ollama.ollama_container_name)
-    stopped = container is not None and not container.running
-    return stopped and len(differences(derived, facts)) == 1
+    return seen or tuple(unseen(derived, container, facts))
 
 
 def of_project(asked: OllamaSettings, container: Container) -> bool:
@@ -47,11 +57,23 @@ def of_project(asked: OllamaSettings, container: Container) -> bool:
     return (container.project, service) == (asked.ollama_project, compose.SERVICE)
 
 
+def by_compose(asked: OllamaSettings, container: Container) -> tuple[str, ...]:
+    """What makes compose take up again a container of our project that other files describe."""
+    files = container.config_files
+    if not of_project(asked, container) or files == (compose.PATH,):
+        return ()
+    folder = ("--project-directory", container.working_dir) if container.working_dir else ()
+    named = (word for path in files for word in ("-f", path))
+    return ("-p", asked.ollama_project, *folder, *named)
+
+
 def origin(asked: OllamaSettings, container: Container) -> Iterator[str]:
-    """Who made it, where it was not our compose project."""
+    """Who made it, where it was not our compose project of our file alone."""
     if not of_project(asked, container):
         by = f"compose project {container.project}" if container.project else "docker run"
         yield f"it was made by {by}, not by compose project {asked.ollama_project}"
+    elif container.config_files != (compose.PATH,):
+        yield f"it was made from {' and '.join(container.config_files) or 'no file'}"
 
 
 def has_digest(image: Image, digest: str) -> bool:
@@ -79,10 +101,15 @@ def published(port: Port) -> str:
 
 
 def hardware(derived: Derived, container: Container, facts: HostFacts) -> Iterator[str]:
-    """Devices, groups and restart policy that differ."""
+    """Devices, rights, groups, network and restart policy that differ."""
     lacking = sorted(set(compose.devices(derived)) - set(container.devices))
     if lacking and not container.privileged:
         yield f"it lacks the device {', '.join(lacking)}"
+    if container.privileged:
+        yield "it is privileged"
+    own = f"{derived.settings.ollama.ollama_project}_default"
+    if container.network_mode != own:
+        yield f"its network is {container.network_mode}, not {own}"
     wanted = compose.groups(facts)
     if sorted(container.group_add) != sorted(wanted):
         yield f"its groups are {', '.join(container.group_add) or 'none'}, not {', '.join(wanted)}"
@@ -111,3 +138,13 @@ def mounts(derived: Derived, container: Container) -> Iterator[str]:
         yield "it does not know the site's certificates"
     if trusting and not wanted:
         yield "it knows certificates of a site that nobody asked for"
+    for each in container.mounts:
+        if each.type == "bind" and each.destination not in (compose.STORE, compose.SITE_CA):
+            yield f"it has {each.source} of the host at {each.destination}"
+
+
+def unseen(derived: Derived, container: Container, facts: HostFacts) -> Iterator[str]:
+    """That it was made of another state of what docker does not show."""
+    found = container.labels.get(MADE_FROM)
+    if found != compose.made_from(derived, facts):
+        yield f"{compose.PATH}, or the site's certificates, changed since it was made"

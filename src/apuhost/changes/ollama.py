@@ -5,10 +5,11 @@ from collections.abc import Iterator
 from apuhost.changes import FileChange, RolePlan, compose, due, owned, port
 from apuhost.changes.container import (
     ANYWHERE,
+    before,
     differences,
     has_digest,
+    made_otherwise,
     of_project,
-    only_stopped,
 )
 from apuhost.changes.units import not_enabled
 from apuhost.derived import Derived
@@ -68,9 +69,11 @@ def image(derived: Derived, facts: HostFacts) -> tuple[str, ...]:
 
 def _how(derived: Derived, facts: HostFacts) -> str:
     found = facts.containers.named(derived.settings.ollama.ollama_container_name)
-    if only_stopped(derived, facts):
-        return "started"
-    return "made and started" if found is None else "made again; its models stay"
+    if found is None:
+        return "made and started"
+    if made_otherwise(derived, facts):
+        return "made again; its models stay"
+    return "started" if not found.running else f"{before(derived.settings.ollama)} removed"
 
 
 def _kept(derived: Derived, facts: HostFacts) -> Iterator[str]:
@@ -86,11 +89,20 @@ def _notes(derived: Derived, facts: HostFacts) -> Iterator[str]:
     yield from _exposure(derived, container)
     if container and not of_project(asked, container) and container.project:
         yield f"compose project {container.project} loses its container to {asked.ollama_project}"
+        yield from _left_behind(container, facts)
     elsewhere = (
         [each for each in container.config_files if each != compose.PATH] if container else []
     )
     if elsewhere:
         yield f"{', '.join(elsewhere)} stays, and no longer describes it: {compose.PATH} does"
+
+
+def _left_behind(container: Container, facts: HostFacts) -> Iterator[str]:
+    """Compose gives a project's containers each other's names: those of another have none."""
+    others = (each for each in facts.containers.containers if each.project == container.project)
+    names = sorted(each.name for each in others if each.id != container.id)
+    if names:
+        yield f"{', '.join(names)} of {container.project} no longer find it by its service's name"
 
 
 def _exposure(derived: Derived, container: Container | None) -> Iterator[str]:

@@ -12,10 +12,12 @@ DOCKER_TIMEOUT_S = 10
 OLLAMA = "ollama"
 COMPOSE = "com.docker.compose."
 SERVICE = f"{COMPOSE}service"
+MADE_FROM = "apuhost.made-from"
+"""The label of the container that apuhost's own compose file describes."""
 
 _CHOICE = (
     f'{{{{.Id}}}}\t{{{{.State.Running}}}}\t{{{{.Name}}}}\t{{{{index .Config.Labels "{SERVICE}"}}}}'
-    "\t{{.Config.Image}}"
+    f'\t{{{{.Config.Image}}}}\t{{{{with index .Config.Labels "{MADE_FROM}"}}}}ours{{{{end}}}}'
 )
 CONTAINER = f"""
 ollama_container() {{
@@ -25,6 +27,7 @@ ollama_container() {{
   found=$(timeout {DOCKER_TIMEOUT_S} docker inspect --type container --format '{_CHOICE}' $ids)
   [ -n "$found" ] || return 1
   printf '%s\\n' "$found" | awk -F '\\t' '
+    $6 == "ours" {{ choose(-2) }}
     $3 == "/{OLLAMA}" || $4 == "{OLLAMA}" {{ choose(0) }}
     $5 ~ /(^|\\/){OLLAMA}([\\/:@]|$)/ {{ choose(2) }}
     function choose(rank) {{
@@ -36,8 +39,9 @@ ollama_container() {{
 """
 """sh text: `ollama_container` prints the id of the container that runs Ollama, or nothing.
 
-It is the one named or, by Compose, labelled `ollama`, else one of an image named ollama; a
-running one first. The status is 0 without docker, and not 0 when docker does not answer.
+It is the one that apuhost made, else one named or, by Compose, labelled `ollama`, else one of an
+image named ollama; a running one first. The status is 0 without docker, and not 0 when docker
+does not answer.
 `Containers.ollama` (containers.py) chooses by the same rule.
 """
 

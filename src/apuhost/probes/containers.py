@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from apuhost.probes import ParseError, container_commands
-from apuhost.probes.container_commands import COMPOSE, SERVICE
+from apuhost.probes.container_commands import COMPOSE, MADE_FROM, SERVICE
 from apuhost.probes.json_values import checked, load, load_object, member, objects, texts
 
 DOCKER_TIMEOUT_S = container_commands.DOCKER_TIMEOUT_S
@@ -42,8 +42,8 @@ class Container:
     """One container.
 
     `image` is the reference it was made from, `image_id` what that was; `ports` are asked for,
-    `published` are at work; `labels` are Compose's; `pid` is 0 unless it runs; `health` is None
-    without a health check.
+    `published` are at work; `labels` are Compose's and ours; `pid` is 0 unless it runs; `health` is
+    None without a health check.
     """
 
     id: str
@@ -121,6 +121,8 @@ class Containers:
 
 
 def _rank(container: Container) -> int | None:
+    if MADE_FROM in container.labels:
+        return -2 + (not container.running)
     if OLLAMA in (container.name, container.labels.get(SERVICE)):
         return 0 + (not container.running)
     if _OLLAMA_IMAGE.search(container.image):
@@ -180,7 +182,7 @@ def _container(members: Mapping[str, Any], lines: list[str]) -> Container:
         published=_ports(member(members, "published", {})),
         mounts=tuple(_mount(mount) for mount in objects(members, "mounts")),
         environment=_environment(lines),
-        labels=_labels(lines, COMPOSE),
+        labels=_labels(lines, (COMPOSE, "apuhost.")),
         network_mode=member(members, "network_mode", ""),
         privileged=member(members, "privileged", False),
         addresses=_addresses(member(members, "addresses", [])),

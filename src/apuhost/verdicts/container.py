@@ -3,9 +3,10 @@
 import re
 
 from apuhost.changes import compose
-from apuhost.changes.container import PORT, has_digest
+from apuhost.changes.container import PORT, has_digest, of_project, unseen
 from apuhost.derived import Derived
 from apuhost.host_facts import HostFacts, Unreadable
+from apuhost.probes.container_commands import MADE_FROM
 from apuhost.probes.containers import Container
 from apuhost.verdicts import Found, Layer, Question, Severity, Status, Verdict, judge, service
 from apuhost.verdicts.parameter import DEPLOY
@@ -134,7 +135,9 @@ def _wrong(made: Container, derived: Derived, facts: HostFacts) -> tuple[str, st
     if made.restart_policy != "unless-stopped":
         policy = made.restart_policy or "no"
         return f"its restart policy is {policy}", f"RestartPolicy {policy}"
-    return None
+    asked = derived.settings.ollama
+    older = [*unseen(derived, made, facts)] if of_project(asked, made) else []
+    return (older[0], f"label {MADE_FROM}") if older else None
 
 
 def _runs(derived: Derived, facts: HostFacts) -> Found:

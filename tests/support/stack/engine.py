@@ -116,7 +116,11 @@ CONTAINER: Mapping[str, Any] = {
     "addresses": ["172.18.0.2", "", None],
 }
 IMAGES_OWN = {"OLLAMA_HOST": "0.0.0.0:11434"}
+MADE_FROM = "of the file that the reference host has"
+"""Stands for what `hosts.host_facts` puts in its place."""
+
 LABELS = {
+    "apuhost.made-from": MADE_FROM,
     "com.docker.compose.project": "ollama",
     "com.docker.compose.project.config_files": COMPOSE_FILE,
     "com.docker.compose.project.working_dir": COMPOSE_FILE.rpartition("/")[0],
