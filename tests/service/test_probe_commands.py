@@ -170,6 +170,7 @@ LABELS = {
     "com.docker.compose.project": "ollama",
     "com.docker.compose.service": "ollama",
     "com.docker.compose.project.config_files": "/etc/apuhost/ollama/compose.yaml",
+    "apuhost.made-from": "0a",
     "a.label": SECRET,
 }
 ENVIRONMENT = {
