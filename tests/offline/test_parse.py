@@ -240,11 +240,12 @@ def test_a_closed_standard_input_is_one_line(monkeypatch: pytest.MonkeyPatch) ->
         parse.run("cmdline", "-")
 
 
-CONTRACT = {"cmdline", "daemon-json", "grub", "ollama-log", "runner-cmd", "vulkaninfo"}
+PASTED = {"prefix-cache", "runner-cmd"}
+CONTRACT = {"cmdline", "daemon-json", "grub", "ollama-log", "vulkaninfo", *PASTED}
 
 
 def test_a_kind_is_a_probe_or_a_form_that_people_paste() -> None:
-    assert set(READERS) - {"runner-cmd"} <= {name.replace("_", "-") for name in PROBES}
+    assert set(READERS) - PASTED <= {name.replace("_", "-") for name in PROBES}
     assert set(READERS) >= CONTRACT
 
 

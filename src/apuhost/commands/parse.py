@@ -9,7 +9,7 @@ from pathlib import Path
 
 from apuhost.errors import ApuhostError
 from apuhost.host_facts import PROBES
-from apuhost.probes import ParseError, cmdline, grub, grub_cfg, modprobe, runners
+from apuhost.probes import ParseError, cmdline, grub, grub_cfg, modprobe, prefix_cache, runners
 from apuhost.probes.files import TextFile, frame
 
 FRAME = "==> "
@@ -94,6 +94,8 @@ READERS: Mapping[str, Reader] = {
     "grub": _one_file,
     # Command lines as people paste them; the probe's are framed with their environment.
     "runner-cmd": runners.parse,
+    # Lines of the runners in the container's whole log; the probe's keeps what a start says.
+    "prefix-cache": prefix_cache.parse,
 }
 
 

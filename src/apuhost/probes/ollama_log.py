@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from apuhost.probes import ParseError
 from apuhost.probes.compute_devices import ComputeDevice
 from apuhost.probes.containers import CONTAINER, DOCKER_TIMEOUT_S
-from apuhost.probes.log_lines import log_lines
+from apuhost.probes.log_lines import LogLine, log_lines
 from apuhost.probes.ollama_start import (
     ANY,
     TROUBLES,
@@ -84,9 +84,11 @@ class OllamaLog:
 
 
 _OURS = re.compile(
-    r"time=\S+ level=|\.go:[0-9]+|\[GIN\]|load_tensors: |using device |\bsrv |\bslot |vk::|radv/"
-    r"|(?i:ollama|llama|ggml)"
+    r"time=\S+ level=|\.go:[0-9]+|\[GIN\]|load_tensors: "
+    r"|\bslot\s+\S{1,40}:\s+id\s|\bsrv\s+\S{1,40}: "
 )
+_OWN_WORDS = re.compile(r"vk::|radv/|using device |(?i:ollama|llama|ggml)")
+_KERNELS = re.compile(r"\s*(?:<[0-9]+>)?\[[^\]]{3,40}\]|.{0,80}\bkernel: ")
 
 
 def parse(text: str) -> OllamaLog:
@@ -107,7 +109,7 @@ def read(lines: Iterable[str]) -> OllamaLog:
     start, ours, anything, refusal = Start(), False, False, ""
     for line in log_lines(lines):
         anything = anything or line.text.strip() != ""
-        ours = ours or _OURS.search(line.text) is not None
+        ours = ours or is_ours(line)
         if line.text.startswith(_REFUSED):
             refusal = line.text.removeprefix(_REFUSED).strip()
         if line.text.startswith(_UNREAD):
@@ -119,6 +121,13 @@ def read(lines: Iterable[str]) -> OllamaLog:
     if anything and not ours:
         raise ParseError("no line of Ollama's in it")
     return _record(start)
+
+
+def is_ours(line: LogLine) -> bool:
+    """Whether a line is Ollama's or llama.cpp's; the kernel's log only names their processes."""
+    if _OURS.search(line.text) or (line.process or "").startswith("ollama"):
+        return True
+    return _OWN_WORDS.search(line.text) is not None and not _KERNELS.match(line.text)
 
 
 def _record(start: Start) -> OllamaLog:
