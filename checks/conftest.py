@@ -12,7 +12,7 @@ import pytest
 
 from apuhost import evidence, gather, inventory, report
 from apuhost.errors import ApuhostError
-from apuhost.host_facts import ACTIVE_PROBES, PROBES
+from apuhost.round_trip import ACTIVE_PROBES, PROBES
 from apuhost.verdicts import Severity, Status
 from apuhost.verdicts.host import HostReport
 from apuhost.verdicts.host import report as judge

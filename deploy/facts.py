@@ -12,7 +12,8 @@ from pyinfra.api.command import QuoteString, StringCommand
 
 from apuhost import derived, settings
 from apuhost.errors import ApuhostError
-from apuhost.host_facts import DECIDING, HostFacts, Reading, script, unframe
+from apuhost.host_facts import HostFacts
+from apuhost.round_trip import DECIDING, Reading, script, unframe
 
 
 class RootOutput(FactBase[str]):

@@ -16,8 +16,9 @@ from pyinfra.api.command import PyinfraCommand, QuoteString
 from apuhost.changes import BACKUP, FileChange
 from apuhost.derived import Derived
 from apuhost.errors import ApuhostError
-from apuhost.host_facts import DECIDING, HostFacts
+from apuhost.host_facts import HostFacts
 from apuhost.report import diff
+from apuhost.round_trip import DECIDING
 from apuhost.verdicts.refusals import in_containers, refusals
 from deploy.facts import Known, forget, known
 

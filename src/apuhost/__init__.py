@@ -3,6 +3,6 @@
 Layers, each importing only downwards (tests/offline/test_architecture.py reads these lines)::
 
     cli > commands > rehearsal > engines, evidence, reference, report > verdicts > changes > derived
-        > gather > host_facts, connection > inventory > settings > sizing, kernels, environment
-        > probes > hardware, roles > errors
+        > gather > host_facts, connection > round_trip, inventory > settings
+        > sizing, kernels, environment > probes > hardware, roles > errors
 """

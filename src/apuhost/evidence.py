@@ -18,9 +18,10 @@ from typing import Any
 from urllib.parse import quote
 
 from apuhost.errors import ApuhostError
-from apuhost.host_facts import PROBES, HostFacts, Reading
+from apuhost.host_facts import HostFacts
 from apuhost.inventory import Host
 from apuhost.probes.secrets import without_boot_passwords, without_logins
+from apuhost.round_trip import PROBES, Reading
 from apuhost.settings import Settings, resolve, variables
 
 INDEX = "facts.json"

@@ -13,8 +13,9 @@ from typing import IO
 
 from apuhost.connection import Connection, as_root
 from apuhost.errors import ApuhostError
-from apuhost.host_facts import PROBES, HostFacts, script, unframe
+from apuhost.host_facts import HostFacts
 from apuhost.inventory import Host
+from apuhost.round_trip import PROBES, script, unframe
 
 Process = subprocess.Popen[bytes]
 

@@ -1,14 +1,11 @@
-"""HostFacts: everything the probes read on a host, by one script in one round trip.
+"""HostFacts: everything the probes read on a host, each a record.
 
-All hosts are asked at once. The raw text is kept: it can be saved, loaded elsewhere, and read
-again by the same parsers.
+The raw text is kept: it can be saved, loaded elsewhere, and read again by the same parsers.
 """
 
-import shlex
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from types import ModuleType
 from typing import TypeVar
 
 from apuhost.errors import ApuhostError
@@ -45,68 +42,13 @@ from apuhost.probes import (
     units,
     vulkaninfo,
 )
-from apuhost.probes.pairs import whole_number
-
-PROBES: Mapping[str, ModuleType] = {
-    module.__name__.rpartition(".")[2]: module
-    for module in (
-        machine,
-        os_release,
-        kernel,
-        cmdline,
-        meminfo,
-        boot,
-        loader,
-        grub,
-        grub_cfg,
-        modprobe,
-        modules,
-        gpus,
-        iommu,
-        disk,
-        packages,
-        apt_sources,
-        accounts,
-        nodes,
-        vulkaninfo,
-        docker,
-        daemon_json,
-        containers,
-        compose,
-        ollama_api,
-        model_store,
-        runners,
-        ollama_log,
-        units,
-        firewall,
-    )
-}
-
-ACTIVE_PROBES: Mapping[str, ModuleType] = {"generation": generation}
-"""Asked only when somebody wants it (--active): they make the host work."""
-
-_EVERY: Mapping[str, ModuleType] = {**PROBES, **ACTIVE_PROBES}
-
-DECIDING = tuple(
-    name for name in PROBES if name not in {"iommu", "runners", "ollama_log", "vulkaninfo"}
-)
-"""Probes that decide what a deploy changes or refuses; the others are for verdicts alone."""
-
-PROBE_TIMEOUT_S = 30
+from apuhost.round_trip import Reading
 
 Record = TypeVar("Record")
 
 
 class Unreadable(ApuhostError):
     """A probe's answer is missing or cannot be read: what depends on it is unknown."""
-
-
-@dataclass(frozen=True)
-class Reading:
-    """What one probe printed, and the exit status of its command."""
-
-    text: str
-    status: int
 
 
 @dataclass(frozen=True)
@@ -280,33 +222,3 @@ class HostFacts:
     def generation(self) -> generation.Generation:
         """A token of every loaded model."""
         return self._read("generation", generation.parse)
-
-
-def script(mark: str, names: Iterable[str] = tuple(PROBES)) -> str:
-    """The one script that runs these probes; `mark` frames what each one prints.
-
-    The mark is new for every run, so that no file's content can imitate it.
-    """
-    lines = [
-        "export LC_ALL=C PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-        f"""probe() {{
-  printf '{mark} begin %s\\n' "$1"
-  timeout {PROBE_TIMEOUT_S} sh -c "$2" 2>/dev/null </dev/null
-  printf '\\n{mark} end %s %d\\n' "$1" "$?"
-}}""",
-    ]
-    lines += [f"probe {name} {shlex.quote(_EVERY[name].COMMAND)}" for name in names]
-    return "\n".join(lines)
-
-
-def unframe(mark: str, text: str) -> dict[str, Reading]:
-    """The readings in the script's output; what was cut off before its end mark is left out."""
-    readings = {}
-    for name in _EVERY:
-        _, began, rest = text.partition(f"{mark} begin {name}\n")
-        body, ended, tail = rest.partition(f"\n{mark} end {name} ")
-        number, whole, _ = tail.partition("\n")
-        status = whole_number(number)
-        if began and ended and whole and status is not None:
-            readings[name] = Reading(body, status)
-    return readings

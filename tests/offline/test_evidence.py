@@ -14,8 +14,9 @@ from tests.support.stack import framed
 
 from apuhost import evidence
 from apuhost.evidence import INDEX, EvidenceError
-from apuhost.host_facts import HostFacts, Reading
+from apuhost.host_facts import HostFacts
 from apuhost.inventory import Host
+from apuhost.round_trip import Reading
 from apuhost.verdicts.host import verdicts
 
 DATA = {

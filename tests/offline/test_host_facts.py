@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.hosts import host_facts
 
-from apuhost.host_facts import DECIDING, PROBES, HostFacts, Reading, Unreadable, script, unframe
+from apuhost.host_facts import HostFacts, Unreadable
 from apuhost.roles import CHECKOUT
+from apuhost.round_trip import DECIDING, PROBES, Reading, script, unframe
 
 MARK = "==apuhost-0123456789abcdef=="
 

@@ -19,7 +19,8 @@ from tests.support.hosts import (
 from apuhost import report
 from apuhost.changes.host import plan
 from apuhost.derived import derive
-from apuhost.host_facts import PROBES, HostFacts, Reading, Unreadable
+from apuhost.host_facts import HostFacts, Unreadable
+from apuhost.round_trip import PROBES, Reading
 from apuhost.verdicts.host import report as judge
 from apuhost.verdicts.refusals import refusals
 

@@ -17,7 +17,8 @@ from tests.support.hosts import (
     settings,
 )
 
-from apuhost.host_facts import HostFacts, Reading
+from apuhost.host_facts import HostFacts
+from apuhost.round_trip import Reading
 from apuhost.verdicts import Layer, Status, Verdict
 from apuhost.verdicts.host import report, verdicts
 

@@ -15,8 +15,8 @@ from tests.support.hosts import LINE, PARAMETERS, PARTS
 from apuhost.commands import parse
 from apuhost.commands.parse import READERS, WITHOUT, ParseFailure
 from apuhost.errors import ApuhostError
-from apuhost.host_facts import PROBES
 from apuhost.probes import ParseError
+from apuhost.round_trip import PROBES
 
 
 @pytest.fixture

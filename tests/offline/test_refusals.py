@@ -16,7 +16,8 @@ from tests.support.hosts import (
 )
 
 from apuhost.derived import derive
-from apuhost.host_facts import HostFacts, Reading
+from apuhost.host_facts import HostFacts
+from apuhost.round_trip import Reading
 from apuhost.verdicts.refusals import HOST, ROLES, by_topic, refusals
 
 MIB = 1024 * 1024

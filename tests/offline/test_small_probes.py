@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.hosts import BOOTED_AT, GIB, GPU_780M, NOW, PARTS, RELEASE
 
-from apuhost.host_facts import PROBES
 from apuhost.probes import (
     ParseError,
     boot,
@@ -20,6 +19,7 @@ from apuhost.probes import (
     os_release,
 )
 from apuhost.probes.pairs import pairs, whole_number
+from apuhost.round_trip import PROBES
 
 # Text as a host may send it: any character, undecodable bytes, and the words that parsers know.
 HOSTILE = st.text(st.characters(), max_size=200) | st.lists(

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from tests.support.ollama_stub import Answer, Stub, ollama
 
-from apuhost.host_facts import PROBE_TIMEOUT_S
 from apuhost.probes import generation
 from apuhost.probes.generation import Generated
+from apuhost.round_trip import PROBE_TIMEOUT_S
 
 pytestmark = pytest.mark.service
 

@@ -23,7 +23,6 @@ from types import ModuleType
 
 import pytest
 
-from apuhost.host_facts import PROBE_TIMEOUT_S
 from apuhost.probes import (
     ParseError,
     compose,
@@ -38,6 +37,7 @@ from apuhost.probes.containers import CONTAINER, Port
 from apuhost.probes.firewall import Firewall, Listening
 from apuhost.probes.model_store import KEPT
 from apuhost.probes.ollama_api import ListedModel, OllamaApi
+from apuhost.round_trip import PROBE_TIMEOUT_S
 
 pytestmark = pytest.mark.service
 

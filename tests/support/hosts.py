@@ -8,9 +8,10 @@ import yaml
 
 from apuhost.changes import HostPlan, compose, models, ollama
 from apuhost.derived import derive
-from apuhost.host_facts import HostFacts, Reading
+from apuhost.host_facts import HostFacts
 from apuhost.probes import grub
 from apuhost.probes.files import TextFile
+from apuhost.round_trip import Reading
 from apuhost.settings import Settings, resolve
 from tests.support import stack
 from tests.support.stack import framed

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from types import ModuleType
 
 from apuhost.derived import derive
-from apuhost.host_facts import HostFacts, Reading
+from apuhost.host_facts import HostFacts
+from apuhost.round_trip import Reading
 from apuhost.verdicts import Layer, Status, Verdict, docker, models, ollama, vulkan
 from tests.support.hosts import host_facts, settings
 

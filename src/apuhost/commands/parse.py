@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from apuhost.errors import ApuhostError
-from apuhost.host_facts import PROBES
 from apuhost.probes import ParseError, cmdline, grub, grub_cfg, modprobe, prefix_cache, runners
 from apuhost.probes.files import TextFile, frame
+from apuhost.round_trip import PROBES
 
 FRAME = "==> "
 MOST_BYTES = 64 * 1024 * 1024
