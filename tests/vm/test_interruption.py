@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
@@ -24,10 +25,10 @@ PARAMETERS = {"amd_iommu=off", "ttm.pages_limit=12582912", "amdgpu.lockup_timeou
 FLAG = "/run/apuhost-test-reached"
 
 
-def kill_at(lab: Lab, operation: str, delay_s: float) -> None:
+def kill_at(lab: Lab, operation: str, delay_s: float, inventory: Path = INVENTORY) -> None:
     """Start a deploy and SIGKILL it a moment after this operation began."""
     with subprocess.Popen(
-        engines.pyinfra(INVENTORY, ["rehearsal"]),
+        engines.pyinfra(inventory, ["rehearsal"]),
         cwd=CHECKOUT,
         env={**lab.environment, "PYINFRA_PROGRESS": "off"},
         stdin=subprocess.DEVNULL,
