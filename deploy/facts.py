@@ -2,6 +2,7 @@
 
 import base64
 import secrets
+import time
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import NamedTuple
@@ -37,10 +38,14 @@ class Known(NamedTuple):
     facts: HostFacts
 
 
+FRESH_S = 30
+"""How old the plan's readings may be when its execution begins: somebody may be asked between."""
+
 # One round trip serves all operations that find nothing to do: what was read stays true until an
-# operation of this run changes it. Planning and executing are minutes apart: two keys.
-_readings: dict[tuple[str, bool], dict[str, Reading]] = {}
-_known: dict[tuple[str, bool], Known] = {}
+# operation of this run changes it.
+_readings: dict[str, dict[str, Reading]] = {}
+_known: dict[str, Known] = {}
+_planned_at: dict[str, float] = {}
 
 
 def known() -> Known:
@@ -49,18 +54,23 @@ def known() -> Known:
     Raises:
         ApuhostError: settings that cannot be right, or facts that cannot be read.
     """
-    key = (host.name, state.is_executing)
-    if key not in _known:
-        _known[key] = _read(_readings.setdefault(key, {}))
-    return _known[key]
+    planned_at = _planned_at.pop(host.name, None) if state.is_executing else None
+    if planned_at is not None and time.monotonic() - planned_at > FRESH_S:
+        forget()
+    if host.name not in _known:
+        _known[host.name] = _read(_readings.setdefault(host.name, {}))
+        if not state.is_executing:
+            _planned_at[host.name] = time.monotonic()
+    return _known[host.name]
 
 
 def forget(names: Iterable[str] = DECIDING) -> None:
-    """This run is about to change what these probes read on the current host."""
-    key = (host.name, state.is_executing)
-    _known.pop(key, None)
+    """This run is about to change what these probes read on the current host; a plan does not."""
+    if not state.is_executing:
+        return
+    _known.pop(host.name, None)
     for name in names:
-        _readings.get(key, {}).pop(name, None)
+        _readings.get(host.name, {}).pop(name, None)
 
 
 def wants(role: str) -> bool:
