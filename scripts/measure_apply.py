@@ -27,7 +27,7 @@ COREUTILS = (
     "base64 basename cksum comm csplit cut dirname du env expand expr factor fmt fold groups head "
     "hostid id install join link logname md5sum nl nohup nproc numfmt od paste pathchk pr printenv "
     "printf ptx seq sha1sum sha256sum shred shuf sort split stat stdbuf sum tac tail tee"
-).split()
+)
 
 
 def main() -> None:
@@ -38,7 +38,7 @@ def main() -> None:
     _, operations = _run(apply)
     with tempfile.TemporaryDirectory() as folder:
         deploy = Path(folder) / "no_ops.py"
-        deploy.write_text(NO_OPS.format(names=COREUTILS[:operations]))
+        deploy.write_text(NO_OPS.format(names=COREUTILS.split()[:operations]))
         bare = (*apply[:-1], str(deploy))
         times: dict[str, list[float]] = {"apuhost": [], "bare pyinfra": []}
         for _ in range(ROUNDS):
