@@ -3,75 +3,22 @@
 import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from types import ModuleType
 
-from apuhost.probes import (
-    accounts,
-    apt_sources,
-    boot,
-    cmdline,
-    compose,
-    containers,
-    daemon_json,
-    disk,
-    docker,
-    firewall,
-    generation,
-    gpus,
-    grub,
-    grub_cfg,
-    iommu,
-    kernel,
-    loader,
-    machine,
-    meminfo,
-    model_store,
-    modprobe,
-    modules,
-    nodes,
-    ollama_api,
-    ollama_log,
-    os_release,
-    packages,
-    runners,
-    units,
-    vulkaninfo,
-)
+from apuhost.probes import generation
 from apuhost.probes.pairs import whole_number
 
+_NAMES = (
+    "machine", "os_release", "kernel", "cmdline", "meminfo", "boot", "loader", "grub", "grub_cfg",
+    "modprobe", "modules", "gpus", "iommu", "disk", "packages", "apt_sources", "accounts",
+    "nodes", "vulkaninfo", "docker", "daemon_json", "containers", "compose", "ollama_api",
+    "model_store", "runners", "ollama_log", "units", "firewall",
+)  # fmt: skip
+"""Modules of apuhost.probes, in the order of asking."""
+
 PROBES: Mapping[str, ModuleType] = {
-    module.__name__.rpartition(".")[2]: module
-    for module in (
-        machine,
-        os_release,
-        kernel,
-        cmdline,
-        meminfo,
-        boot,
-        loader,
-        grub,
-        grub_cfg,
-        modprobe,
-        modules,
-        gpus,
-        iommu,
-        disk,
-        packages,
-        apt_sources,
-        accounts,
-        nodes,
-        vulkaninfo,
-        docker,
-        daemon_json,
-        containers,
-        compose,
-        ollama_api,
-        model_store,
-        runners,
-        ollama_log,
-        units,
-        firewall,
-    )
+    name: import_module(f"apuhost.probes.{name}") for name in _NAMES
 }
 
 ACTIVE_PROBES: Mapping[str, ModuleType] = {"generation": generation}
