@@ -1,6 +1,6 @@
 """Verdicts: what was asked against what was found, layer by layer. Pure: records in and out."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -80,45 +80,44 @@ def judge(question: Question, looks: Iterable[Look]) -> Verdict:
     A layer that differs outweighs one that cannot be read; one that cannot be read makes the
     verdict unknown; one that cannot show it on this host makes it a skip, with the reason.
     """
-    unread: tuple[Layer, str] | None = None
-    unshown: str | None = None
-    observed = ""
+    seen: list[tuple[Layer, Found | Unreadable]] = []
     for layer, look in looks:
-        try:
-            found = look()
-        except Unreadable as error:
-            unread = unread or (layer, str(error))
-            continue
-        if found.holds is False:
-            return _verdict(question, Status.FAIL, found, layer)
-        if found.holds is None:
-            unshown = unshown or found.observed
-        else:
-            observed = found.observed
-    if unread:
-        return Verdict(
-            question.id,
-            Status.UNKNOWN,
-            question.expected,
-            observed or "not read",
-            question.severity,
-            unread[0],
-            reason=unread[1],
-        )
-    status = Status.SKIP if unshown else Status.PASS
-    return Verdict(
-        question.id, status, question.expected, observed, question.severity, reason=unshown or ""
-    )
+        found = _looked(look)
+        if isinstance(found, Found) and found.holds is False:
+            return _failed(question, layer, found)
+        seen.append((layer, found))
+    return _without_fault(question, seen)
 
 
-def _verdict(question: Question, status: Status, found: Found, layer: Layer) -> Verdict:
+def _looked(look: Callable[[], Found]) -> Found | Unreadable:
+    try:
+        return look()
+    except Unreadable as error:
+        return error
+
+
+def _failed(question: Question, layer: Layer, found: Found) -> Verdict:
     return Verdict(
         question.id,
-        status,
+        Status.FAIL,
         question.expected,
         found.observed,
         question.severity,
         layer,
         found.evidence,
         found.fix,
+    )
+
+
+def _without_fault(question: Question, seen: Sequence[tuple[Layer, Found | Unreadable]]) -> Verdict:
+    shown = [found for _, found in seen if isinstance(found, Found)]
+    observed = next((found.observed for found in reversed(shown) if found.holds), "")
+    so_far = (question.expected, observed or "not read", question.severity)
+    for layer, found in seen:
+        if isinstance(found, Unreadable):
+            return Verdict(question.id, Status.UNKNOWN, *so_far, layer, reason=str(found))
+    unshown = next((found.observed for found in shown if found.holds is None), "")
+    status = Status.SKIP if unshown else Status.PASS
+    return Verdict(
+        question.id, status, question.expected, observed, question.severity, reason=unshown
     )
