@@ -8,6 +8,8 @@ from pyinfra.api import deploy, operation
 
 from apuhost.changes import models as changes
 from apuhost.changes import offer
+from apuhost.errors import ApuhostError
+from apuhost.host_facts import HostFacts
 from apuhost.probes import files, model_store
 from apuhost.settings.models import PinnedModel
 from deploy.facts import Known, RootOutput, known
@@ -16,23 +18,31 @@ from deploy.units import VERIFIED, enable
 
 CHANGING = ("model_store", "ollama_api", "units", "disk")
 
-# $1 folder to put it, $2 URL of the manifest. apt's own downloader knows the proxy and the site's
-# certificates, and is on every host; its own `Accept: text/*` would exclude what a registry has.
-OFFER = """set -e
+# A script that fails takes the offer's folder, its $1, with it.
+CLEAN = """folder=$1
+trap '[ "$?" = 0 ] || rm -rf "$folder"' EXIT
+trap 'exit 1' HUP INT TERM"""
+FORGET = 'rm -rf "$1"'
+
+# $1 folder to put it, $2 address of the model, $3 its tag. apt's own downloader knows the proxy and
+# the site's certificates, and is on every host; its own `Accept: text/*` would exclude what a
+# registry has.
+OFFER = f"""set -e
+{CLEAN}
 mkdir -p /run/apuhost; mkdir -m 0700 "$1"; cd "$1"
 url=$2
-get() { /usr/lib/apt/apt-helper -q -o APT::Sandbox::User=root -o Acquire::Retries=3 \\
+get() {{ /usr/lib/apt/apt-helper -q -o APT::Sandbox::User=root -o Acquire::Retries=3 \\
   -o Acquire::http::SendAccept=false download-file "$1" "$2" >said 2>&1 ||
-  { tail -n 3 said >&2; exit 1; }; }
+  {{ tail -n 3 said >&2; exit 1; }}; }}
 get "$2/manifests/$3" manifest
-blob() { # $1 what the layer's type ends with, $2 the file
-  digest=$(tr -d ' \\t\\r\\n' <manifest | grep -o "{[^{}]*$1\\"[^{}]*}" |
+blob() {{ # $1 what the layer's type ends with, $2 the file
+  digest=$(tr -d ' \\t\\r\\n' <manifest | grep -o "{{[^{{}}]*$1\\"[^{{}}]*}}" |
     grep -o 'sha256:[0-9a-f]*' | head -n 1)
   [ -n "$digest" ] || return 0
   get "$url/blobs/$digest" "$2"
-  echo "${digest#sha256:}  $2" | sha256sum --check --status ||
-    { echo "for $digest the registry gave another blob" >&2; exit 1; }
-}
+  echo "${{digest#sha256:}}  $2" | sha256sum --check --status ||
+    {{ echo "for $digest the registry gave another blob" >&2; exit 1; }}
+}}
 blob container.image.v1+json config
 blob ollama.image.params params
 """
@@ -49,31 +59,36 @@ ask() { # $1 address, $2 port, $3 path; the body is standard input
 }
 """
 
-# $1 address, $2 port, $3 folder of the offer, $4 where it is kept, $5 the model's manifest in the
-# store ("": nothing is pulled, its blobs are here). Says how far it is every ten seconds.
+# $1 folder of the offer, $2 address, $3 port. Says how far it is every ten seconds.
 PULL = f"""set -e
+{CLEAN}
 {LOCK}
 {ASK}
-if [ -n "$5" ]; then
-  exec 4<&0 # a command in the background has no standard input of its own
-  (exec 9>&-; ask "$1" "$2" /api/pull) <&4 >"$3/said" & # no lock: it may outlive this run
-  seconds=0
-  while sleep 1; kill -0 $! 2>/dev/null; do
-    seconds=$((seconds + 1))
-    [ $((seconds % 10)) != 0 ] || tail -c 300 "$3/said" | tail -n 1
-  done
-  tail -n 1 "$3/said" | grep -q '"success"' ||
-    {{ echo "the pull broke off: $(tail -c 600 "$3/said" | tail -n 1)" >&2; exit 1; }}
-  cmp -s "$5" "$3/manifest" ||
-    {{ echo "the registry gave another manifest meanwhile: run again" >&2; exit 1; }}
-fi
-mkdir -p "$4"
-for part in params manifest; do
-  [ -e "$3/$part" ] || continue
-  cp "$3/$part" "$4/$part.new"; sync "$4/$part.new"; mv -T "$4/$part.new" "$4/$part"
+exec 4<&0 # a command in the background has no standard input of its own
+(exec 9>&-; ask "$2" "$3" /api/pull) <&4 >"$1/said" & # no lock: it may outlive this run
+seconds=0
+while sleep 1; kill -0 $! 2>/dev/null; do
+  seconds=$((seconds + 1))
+  [ $((seconds % 10)) != 0 ] || tail -c 300 "$1/said" | tail -n 1
 done
-sync "$4"
-rm -r "$3"
+tail -n 1 "$1/said" | grep -q '"success"' ||
+  {{ echo "the pull broke off: $(tail -c 600 "$1/said" | tail -n 1)" >&2; exit 1; }}
+"""
+
+# $1 folder of the offer ("": what is kept is the store's own), $2 where it is kept, $3 the
+# manifest, $4 its sha256, $5 the blob of its parameters ("": it has none).
+KEEP = f"""set -e
+{CLEAN}
+{LOCK}
+mkdir -p "$2"
+put() {{ sync "$1.new"; mv -T "$1.new" "$1"; }}
+cp -- "$3" "$2/manifest.new"
+if [ "$(sha256sum <"$2/manifest.new" | cut -d' ' -f1)" != "$4" ]; then
+  rm "$2/manifest.new"; echo "$3 was changed by someone else meanwhile: run again" >&2; exit 1
+fi
+[ -z "$5" ] || {{ cp -- "$5" "$2/params.new"; put "$2/params"; }}
+put "$2/manifest"
+sync "$2"
 """
 
 SET = f"""set -e
@@ -90,11 +105,34 @@ esac
 @deploy("models")
 def models() -> None:
     """Every model of the list, then the unit that loads those that are to be loaded."""
+    keep(name="models' manifests")
     pull(name="models")
     set_parameters(name="models' parameters")
     write_files(name="preload", changes=changes.program, check='bash -n "$1"')
     write_files(name="preload's unit", changes=changes.unit, check=VERIFIED)
     enable(name="models are loaded", unit=changes.UNIT_NAME, due=changes.unloaded)
+
+
+@operation()
+@asks_host(CHANGING)
+def keep(host_is: Known) -> Commands:
+    """Keep a copy of manifests that the store has as their registries gave them."""
+    due = [m for m in host_is.settings.models.models_list if changes.keep(m, host_is.facts)]
+    if not due:
+        host.noop("every manifest is kept")
+    for model in due:
+        yield from _keep(model, host_is.facts)
+    still = [m for m in due if changes.keep(m, known().facts)]
+    if still:
+        yield fails(f"the manifest of {still[0].name} was copied, and is not kept")
+
+
+def _keep(model: PinnedModel, facts: HostFacts) -> Commands:
+    found = changes.given(model, facts)
+    if found:
+        params = next((offer.blob(each, facts) for each in found.layers if each.is_params), "")
+        kept_at = offer.kept_at(model.name, facts)
+        yield root_script(KEEP, "", kept_at, found.path, found.digest, params)
 
 
 @operation()
@@ -105,26 +143,36 @@ def pull(host_is: Known) -> Commands:
     if not due:
         host.noop("every model is here")
     for model in due:
-        yield from _pull(model, host_is)
+        folder = f"/run/apuhost/offer-{secrets.token_hex(4)}"
+        wrong = ""
+        try:
+            yield from _pull(model, host_is, folder)
+        except ApuhostError as error:
+            wrong = f"{model.name}: {error}"
+        yield root_script(FORGET, folder)
+        if wrong:
+            yield fails(wrong)
 
 
-def _pull(model: PinnedModel, host_is: Known) -> Commands:
-    folder = f"/run/apuhost/offer-{secrets.token_hex(4)}"
-    yield root_script(OFFER, folder, *offer.registry(model.name))
+def _pull(model: PinnedModel, host_is: Known, folder: str) -> Commands:
+    yield root_script(OFFER, folder, *offer.registry(model.name, host_is.facts))
     answer = host.get_fact(RootOutput, script=files.command(f"{folder}/*"))
     offered = model_store.parse_offer(answer)
     facts = known().facts  # another model may have filled the disk meanwhile
     wrong = offer.obstacles(model, offered, host_is.derived, facts)
     if wrong:
-        yield fails(f"{model.name} is not pulled: {'; '.join(wrong)}")
-        return
-    manifest = "" if offer.here(model, offered, facts) else offer.stored_at(model.name, facts)
-    body = json.dumps({"model": model.name, "stream": True})
-    where = (*changes.api(host_is.derived), folder, offer.kept_at(model.name), manifest)
-    yield root_script(PULL, *where, stdin=body)
+        raise ApuhostError(f"not pulled: {'; '.join(wrong)}")
+    if not offer.here(model, offered, facts):
+        body = json.dumps({"model": model.name, "stream": True})
+        yield root_script(PULL, folder, *changes.api(host_is.derived), stdin=body)
+        if not offer.here(model, offered, known().facts):
+            raise ApuhostError("its registry gave another manifest meanwhile: run again")
+    params = f"{folder}/params" if any(each.is_params for each in offered.layers) else ""
+    kept_at = offer.kept_at(model.name, facts)
+    yield root_script(KEEP, folder, kept_at, f"{folder}/manifest", offered.digest, params)
     still = changes.pull(model, known().facts)
     if still:
-        yield fails(f"{model.name} was pulled, but {still[0]}")
+        raise ApuhostError(f"pulled, but {still[0]}")
 
 
 @operation()

@@ -86,8 +86,26 @@ def test_a_model_without_a_digest_is_worth_a_word_with_the_line_to_paste() -> No
     assert (found.status, found.severity) == (Status.FAIL, Severity.RECOMMENDED)
     assert found.observed == f"{QWEN.name}: not pinned"
     assert found.fix == f'write "digest": "{QWEN.digest}"'
-    wrong = verdict(stored(OTHER, kept=[QWEN]), "models.pinned", models_list=[BARE])
+    wrong = verdict(stored(), "models.pinned", models_list=[BARE])
     assert (wrong.status, wrong.severity) == (Status.FAIL, Severity.REQUIRED)
+
+
+def test_a_model_without_a_digest_is_what_is_here() -> None:
+    """Whatever its tag is by now, and whatever was kept of an earlier one."""
+    pulled = Model(weights="other weights", parameters=QWEN.offered)
+    found = verdict(stored(pulled, kept=[QWEN]), "models.pinned", models_list=[BARE])
+    assert (found.status, found.severity) == (Status.FAIL, Severity.RECOMMENDED)
+    assert found.fix == f'write "digest": "{pulled.digest}"'
+    changed = verdict(stored(OTHER, kept=[QWEN]), "models.pinned", models_list=[BARE])
+    assert (changed.status, changed.severity) == (Status.FAIL, Severity.RECOMMENDED)
+    assert changed.fix == f"docker exec ollama ollama pull {QWEN.name}, then deploy"
+
+
+def test_a_pin_that_moves_to_what_was_just_pulled_holds() -> None:
+    pulled = Model(weights="other weights", parameters=QWEN.offered)
+    asked = [{**BARE, "digest": pulled.digest}]
+    found = verdict(stored(pulled, kept=[QWEN]), "models.pinned", models_list=asked)
+    assert found.status is Status.PASS
 
 
 def test_of_several_models_the_first_that_differs_is_named() -> None:

@@ -83,6 +83,7 @@ WHOLE = loaded(QWEN, 24 * GB, 24 * GB)
         pytest.param(ps(WHOLE), id="as Ollama writes it"),
         pytest.param(ps(WHOLE, separators=(", ", ": ")), id="with blanks"),
         pytest.param(json.dumps({"models": [WHOLE]}, indent=2).encode(), id="on many lines"),
+        pytest.param(ps(loaded(QWEN.upper(), 24 * GB, 24 * GB)), id="in another case"),
         pytest.param(
             ps(loaded("other:1", 9, 0), WHOLE, loaded(f"{QWEN}-2", 9, 0)), id="between others"
         ),
@@ -126,7 +127,11 @@ def test_it_is_loaded_anew_and_asked_to_stay(tmp_path: Path, keep: int | str) ->
         pytest.param([], "is not loaded", id="nothing is loaded"),
         pytest.param([loaded("other:1", 9, 9)], "is not loaded", id="another one is"),
         pytest.param([loaded(f"{QWEN}-2", 9, 9)], "is not loaded", id="a longer name"),
+        pytest.param([loaded(QWEN[:-1], 9, 9)], "is not loaded", id="a shorter name"),
         pytest.param([loaded(f"my/{QWEN}", 9, 9)], "is not loaded", id="another namespace"),
+        pytest.param(
+            [loaded("qwen3x6:35b-a3b", 9, 9)], "is not loaded", id="what a pattern would match"
+        ),
     ],
 )
 def test_a_model_that_is_not_whole_on_the_gpu_fails(

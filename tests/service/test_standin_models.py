@@ -17,7 +17,7 @@ import pytest
 from tests.service.conftest import Machine
 from tests.support.standin_server import STANDIN, Registry, Server
 
-from apuhost.probes import ollama_log, runners
+from apuhost.probes import model_manifest, ollama_log, runners
 from apuhost.rehearsal.standin.sizes import MIB
 
 TWENTY_YEARS = 20 * 365 * 24 * 3600
@@ -108,6 +108,16 @@ def test_section_5_1_parameters_set_under_the_same_name(server: Server, registry
     kept = [each["digest"] for each in after if not each["mediaType"].endswith(".params")]
     assert set(kept) == {digest for digest in before if digest in kept}
     assert len(kept) == len(before) - 1
+
+
+def test_section_5_1_a_manifest_that_was_made_here_says_where_its_layers_are_from(
+    server: Server, registry: Registry
+) -> None:
+    path = server.log.parent / "models" / "manifests" / "registry.ollama.ai/library/tiny/latest"
+    assert {layer.origin for layer in model_manifest.parse(path.read_text()).layers} == {""}
+    server.post("/api/create", model="tiny", **{"from": "tiny"}, parameters={"num_batch": 512})
+    made = model_manifest.parse(path.read_text()).layers
+    assert {layer.origin for layer in made if not layer.is_params} == {"tiny:latest"}
 
 
 def manifest_of(server: Server, path: str) -> dict[str, list[dict[str, str]]]:

@@ -11,6 +11,13 @@ RUN_S = 60
 Done = subprocess.CompletedProcess[str]
 
 
+def give(folder: Path, texts: Mapping[str, str]) -> None:
+    """Put files with these texts below a folder."""
+    for name, text in texts.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+
+
 @dataclass(frozen=True)
 class Root:
     """Paths in `led` are led into the folder; programs in bin/ come before the machine's own."""

@@ -1,11 +1,15 @@
 """Whether a model fits: weights and context into the GTT, a prefill step under the watchdog."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from apuhost import sizing
 from apuhost.derived import Derived
 from apuhost.host_facts import HostFacts
+from apuhost.probes.model_manifest import Layer
 from apuhost.settings.models import PinnedModel
+
+IN_MEMORY = frozenset({"model", "projector", "adapter", "draft"})
+"""Layers that a runner loads; the others are texts."""
 
 
 def notes(model: PinnedModel, derived: Derived, facts: HostFacts) -> Iterator[str]:
@@ -28,15 +32,20 @@ def _gtt_gib(derived: Derived) -> float:
     return derived.gtt_gib or derived.mem_total_kib / sizing.KIB_PER_GIB / 2
 
 
+def memory(model: PinnedModel, layers: Iterable[Layer], derived: Derived) -> tuple[str, ...]:
+    """Why a model of these layers is not on the GPU whole; its cache counts where it is known."""
+    if model.parameters.get("num_gpu", -1) != -1:
+        return ()  # a part of it is meant for the CPU
+    weights = sum(layer.size for layer in layers if layer.kind in IN_MEMORY)
+    tokens = context(model, derived)
+    fit = sizing.fit(weights, tokens, model.kv_bytes_per_token or 0, _gtt_gib(derived))
+    return () if fit.holds else (f"{fit} ({tokens} tokens)",)
+
+
 def _memory(model: PinnedModel, derived: Derived, facts: HostFacts) -> Iterator[str]:
     stored = facts.model_store.named(model.name)
-    if stored is None or model.kv_bytes_per_token is None:
-        return
-    weights = sum(layer.size for layer in stored.layers if layer.kind in ("model", "projector"))
-    tokens = context(model, derived)
-    fit = sizing.fit(weights, tokens, model.kv_bytes_per_token, _gtt_gib(derived))
-    if not fit.holds:
-        yield f"{model.name}: {fit} ({tokens} tokens)"
+    for why in memory(model, stored.layers, derived) if stored else ():
+        yield f"{model.name}: {why}"
 
 
 def _prompt_cache(model: PinnedModel, derived: Derived) -> Iterator[str]:

@@ -19,38 +19,78 @@ UNIT_NAME = "apuhost-models.service"
 UNIT = f"/etc/systemd/system/{UNIT_NAME}"
 PROGRAM = "/usr/local/lib/apuhost/preload"
 SHOWN_DIGITS = 12
+UNKNOWN = "it was changed on the host, so its registry's digest is not known"
+
+Given = StoredModel | KeptManifest
 
 
 def plan(derived: Derived, facts: HostFacts) -> RolePlan:
     """Everything that is due for the models role."""
     asked = derived.settings.models.models_list
+    kept = (due(model.name, "manifest kept", keep(model, facts)) for model in asked)
     pulled = (due(model.name, _how(model, facts), pull(model, facts)) for model in asked)
     changed = (due(model.name, "parameters set", unset(model, facts)) for model in asked)
     return RolePlan(
         "models",
         files=(*program(derived, facts), *unit(derived, facts)),
         actions=(
-            *(action for actions in (*pulled, *changed) for action in actions),
+            *(action for actions in (*kept, *pulled, *changed) for action in actions),
             *due(UNIT_NAME, "enabled and run", unloaded(derived, facts)),
         ),
         notes=tuple(_notes(derived, facts)),
     )
 
 
-def pull(model: PinnedModel, facts: HostFacts) -> tuple[str, ...]:
-    """Why a model must be pulled: it is not here, not whole, or not what its registry gave.
+def given(model: PinnedModel, facts: HostFacts) -> Given | None:
+    """The model as its registry gave it, by what is here; None where nothing here tells.
 
-    The manifest as the registry gave it is kept beside: setting parameters changes the model's own.
+    A manifest in the store that has the pinned digest is that, whatever was kept before. Without a
+    pin what is here counts: it is told by the kept manifest, or by the store's untouched one.
     """
     stored = facts.model_store.named(model.name)
     kept = facts.model_store.kept_named(model.name)
+    if stored is None or not stored.whole:
+        return kept
+    if model.digest:
+        return stored if stored.digest == model.digest else kept
+    if kept and weights(kept.layers) == weights(stored.layers):
+        return kept
+    return stored if _untouched(model, stored) else None
+
+
+def _untouched(model: PinnedModel, stored: StoredModel) -> bool:
+    """Whether a manifest is as it was pulled.
+
+    One that Ollama made notes of its layers where they are from (server/create.go).
+    """
+    made = any(layer.origin for layer in stored.layers)
+    ours = any(stored.parameters.get(name) == value for name, value in model.parameters.items())
+    return not made and not ours
+
+
+def keep(model: PinnedModel, facts: HostFacts) -> tuple[str, ...]:
+    """Why the manifest in the store must be kept aside: setting parameters changes it."""
+    found = given(model, facts)
+    kept = facts.model_store.kept_named(model.name)
+    if not isinstance(found, StoredModel) or (kept and kept.digest == found.digest):
+        return ()
+    return ("it is here as its registry gave it",)
+
+
+def pull(model: PinnedModel, facts: HostFacts) -> tuple[str, ...]:
+    """Why the registry must be asked, and perhaps pulled from.
+
+    The model is not here, not whole, or not what its registry gave. Without a pin it is whatever
+    is here: the tag may have moved on.
+    """
+    stored, found = facts.model_store.named(model.name), given(model, facts)
     if stored is None:
         return ("it is not here",)
     if not stored.whole:
         return ("a part of it is missing",)
-    if kept is None:
-        return ("its registry's manifest is not kept",)
-    return tuple(_strays(model, stored, kept))
+    if found is None:
+        return ("its registry's manifest is not kept",) if model.digest else ()
+    return tuple(_strays(model, stored, found))
 
 
 def _how(model: PinnedModel, facts: HostFacts) -> str:
@@ -60,12 +100,12 @@ def _how(model: PinnedModel, facts: HostFacts) -> str:
     return "compared with its registry" if stored and stored.whole and unkept else "pulled"
 
 
-def _strays(model: PinnedModel, stored: StoredModel, kept: KeptManifest) -> Iterator[str]:
-    if model.digest and kept.digest != model.digest:
-        yield f"it is {kept.digest[:SHOWN_DIGITS]}, pinned is {model.digest[:SHOWN_DIGITS]}"
-    if weights(stored.layers) != weights(kept.layers):
+def _strays(model: PinnedModel, stored: StoredModel, found: Given) -> Iterator[str]:
+    if model.digest and found.digest != model.digest:
+        yield f"it is {found.digest[:SHOWN_DIGITS]}, pinned is {model.digest[:SHOWN_DIGITS]}"
+    if weights(stored.layers) != weights(found.layers):
         yield "another model lies under its name"
-    unasked = stored.parameters.keys() - kept.parameters.keys() - model.parameters.keys()
+    unasked = stored.parameters.keys() - found.parameters.keys() - model.parameters.keys()
     if unasked:
         yield f"it has parameters that nobody asks for: {', '.join(sorted(unasked))}"
 
@@ -82,8 +122,8 @@ def unset(model: PinnedModel, facts: HostFacts) -> tuple[str, ...]:
 
 def wanted(model: PinnedModel, facts: HostFacts) -> dict[str, Any]:
     """The parameters that the model should have: its registry's under ours."""
-    kept = facts.model_store.kept_named(model.name)
-    return {**(kept.parameters if kept else {}), **model.parameters}
+    found = given(model, facts)
+    return {**(found.parameters if found else {}), **model.parameters}
 
 
 def _found(model: PinnedModel, facts: HostFacts) -> Mapping[str, Any]:
@@ -111,14 +151,9 @@ def unit(derived: Derived, facts: HostFacts) -> tuple[FileChange, ...]:
 
 def _file(path: str, derived: Derived, facts: HostFacts) -> tuple[FileChange, ...]:
     before = facts.units.text(path)
-    if before is None and not preloaded(derived):
+    if before is None and not derived.settings.models.preloaded:
         return ()
     return owned(path, before, roles.render("models", path, values(derived)))
-
-
-def preloaded(derived: Derived) -> tuple[PinnedModel, ...]:
-    """The models that are loaded after every boot."""
-    return tuple(model for model in derived.settings.models.models_list if model.preload)
 
 
 def unloaded(derived: Derived, facts: HostFacts) -> tuple[str, ...]:
@@ -126,13 +161,13 @@ def unloaded(derived: Derived, facts: HostFacts) -> tuple[str, ...]:
     changing = (*program(derived, facts), *unit(derived, facts))
     if changing:
         return tuple(f"{change.path} changes" for change in changing)
-    if not preloaded(derived):
+    if not derived.settings.models.preloaded:
         return ()
     if "ollama" in derived.settings.host.host_roles and differences(derived, facts):
         return ("the container is made again",)
     unready = (
         f"{model.name} {why}"
-        for model in preloaded(derived)
+        for model in derived.settings.models.preloaded
         for why in _unready(model, derived, facts)
     )
     return (*unready, *not_enabled(UNIT_NAME, facts))
@@ -164,7 +199,7 @@ def values(derived: Derived) -> dict[str, object]:
         "api_port": number,
         "preloaded_models": [
             {"name": model.name, "unload": _keep(model, 0), "load": _keep(model, keep)}
-            for model in preloaded(derived)
+            for model in derived.settings.models.preloaded
         ],
     }
 
@@ -190,8 +225,10 @@ def _notes(derived: Derived, facts: HostFacts) -> Iterator[str]:
 def _pin(model: PinnedModel, facts: HostFacts) -> Iterator[str]:
     if model.digest:
         return
-    kept = facts.model_store.kept_named(model.name)
-    if kept is None:
+    stored, found = facts.model_store.named(model.name), given(model, facts)
+    if found:
+        yield f'{model.name} is not pinned: "digest": "{found.digest}"'
+    elif stored is None:
         yield f"{model.name} is not pinned: the plan prints its digest once it is here"
     else:
-        yield f'{model.name} is not pinned: "digest": "{kept.digest}"'
+        yield f"{model.name} is not pinned: {UNKNOWN}"

@@ -1,11 +1,13 @@
 """What a registry offers, before anything of it is pulled: is it what was pinned, does it fit?"""
 
 import re
+from collections.abc import Iterator
 
 from apuhost import sizing
+from apuhost.changes import fit
 from apuhost.derived import Derived
-from apuhost.host_facts import HostFacts, Unreadable
-from apuhost.probes.model_manifest import weights
+from apuhost.host_facts import HostFacts
+from apuhost.probes.model_manifest import Layer, weights
 from apuhost.probes.model_names import full_name, manifest_path
 from apuhost.probes.model_store import KEPT, Offer
 from apuhost.settings.models import PinnedModel
@@ -14,30 +16,26 @@ FREE_BYTES = 2 * 1024**3
 """What stays free on the disk of the models: Docker writes there, too."""
 
 
-def registry(name: str) -> tuple[str, str]:
-    """The model's address at its registry, and its tag (Ollama's types/model/name.go)."""
-    place, _, tag = full_name(name).rpartition(":")
+def registry(name: str, facts: HostFacts) -> tuple[str, str]:
+    """The model's address at its registry, and its tag (Ollama's types/model/name.go).
+
+    Ollama pulls a model that it has by the name that this one has, whatever the case asked for.
+    """
+    stored = facts.model_store.named(name)
+    place, _, tag = full_name(stored.name if stored else name).rpartition(":")
     server, _, path = place.partition("/")
     return f"https://{server}/v2/{path}", tag
 
 
-def kept_at(name: str) -> str:
+def kept_at(name: str, facts: HostFacts) -> str:
     """The folder in which a model's manifest is kept, as its registry gave it."""
-    return f"{KEPT}/{manifest_path(name)}"
+    kept = facts.model_store.kept_named(name)
+    return kept.path.rpartition("/")[0] if kept else f"{KEPT}/{manifest_path(name)}"
 
 
-def stored_at(name: str, facts: HostFacts) -> str:
-    """The file of the model's manifest in Ollama's own store.
-
-    Raises:
-        Unreadable: where the store lies is not known.
-    """
-    stored = facts.model_store.named(name)
-    if stored is not None:
-        return stored.path  # in the case in which it was first pulled
-    if facts.model_store.directory is None:
-        raise Unreadable("model_store: Ollama's container has no store on this host")
-    return f"{facts.model_store.directory}/models/manifests/{manifest_path(name)}"
+def blob(layer: Layer, facts: HostFacts) -> str:
+    """The file of a layer in Ollama's own store."""
+    return f"{facts.model_store.directory}/models/blobs/{layer.blob}"
 
 
 def here(model: PinnedModel, offered: Offer, facts: HostFacts) -> bool:
@@ -54,16 +52,31 @@ def obstacles(
     model: PinnedModel, offered: Offer, derived: Derived, facts: HostFacts
 ) -> tuple[str, ...]:
     """Why what the registry offers must not be pulled."""
-    found = []
+    return (*_another(model, offered, facts), *_unfit(model, offered, derived, facts))
+
+
+def _another(model: PinnedModel, offered: Offer, facts: HostFacts) -> Iterator[str]:
     if model.digest and offered.digest != model.digest:
-        found.append(f"its registry has {offered.digest}, pinned is {model.digest}")
+        yield f"its registry has {offered.digest}, pinned is {model.digest}"
+    stored = facts.model_store.named(model.name)
+    moved = stored and stored.whole and weights(stored.layers) != weights(offered.layers)
+    if moved and not model.digest:
+        yield (
+            "only a pull takes out parameters that nobody asks for, and its tag is another model "
+            "by now: pin that one, or ask for them in parameters"
+        )
+
+
+def _unfit(model: PinnedModel, offered: Offer, derived: Derived, facts: HostFacts) -> Iterator[str]:
     version = derived.settings.ollama.version
     if newer(offered.requires or "", version):
-        found.append(f"it needs Ollama {offered.requires}, ollama_image is {version}")
+        yield f"it needs Ollama {offered.requires}, ollama_image is {version}"
     free, missing = facts.model_store.free_bytes, _missing_bytes(offered, facts)
     if free is not None and missing and missing + FREE_BYTES > free:
-        found.append(f"it needs {sizing.mib(missing)} MiB of disk, {sizing.mib(free)} are free")
-    return tuple(found)
+        yield f"it needs {sizing.mib(missing)} MiB of disk, {sizing.mib(free)} are free"
+    if missing:  # what is here is not refused: the plan tells
+        for why in fit.memory(model, offered.layers, derived):
+            yield f"{why}: a smaller num_ctx or model, or a larger kernel_gtt_gib"
 
 
 def _missing_bytes(offered: Offer, facts: HostFacts) -> int:

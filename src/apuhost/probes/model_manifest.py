@@ -20,16 +20,25 @@ _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 
 @dataclass(frozen=True)
 class Layer:
-    """One blob of a model: sha256:HEX and its size in bytes."""
+    """One blob of a model: sha256:HEX and its size in bytes.
+
+    `origin` is the model that Ollama took it over from when it made this one of it; "" as pulled.
+    """
 
     media_type: str
     digest: str
     size: int
+    origin: str = ""
 
     @property
     def kind(self) -> str:
         """What it is to Ollama: model, projector, params, template, system, license and more."""
         return self.media_type.removeprefix(KIND)
+
+    @property
+    def is_params(self) -> bool:
+        """Whether it holds the model's parameters."""
+        return self.media_type == PARAMS
 
     @property
     def blob(self) -> str:
@@ -59,7 +68,7 @@ class Offer:
 
 def weights(layers: Iterable[Layer]) -> frozenset[str]:
     """Return what a model is made of but for its parameters: digests of its other layers."""
-    return frozenset(layer.digest for layer in layers if layer.media_type != PARAMS)
+    return frozenset(layer.digest for layer in layers if not layer.is_params)
 
 
 def sha256(text: str) -> str:
@@ -90,7 +99,7 @@ def parameters(manifest: Manifest, blobs: Mapping[str, str]) -> Mapping[str, Any
     """
     found: dict[str, Any] = {}
     for layer in manifest.layers:
-        if layer.media_type == PARAMS:
+        if layer.is_params:
             found |= load_object(_content(layer, blobs))
     return found
 
@@ -129,4 +138,9 @@ def _layer(members: Mapping[str, Any]) -> Layer:
     digest = member(members, "digest", "")
     if not _DIGEST.fullmatch(digest):
         raise ParseError("a layer without a digest")
-    return Layer(member(members, "mediaType", ""), digest, member(members, "size", 0))
+    return Layer(
+        media_type=member(members, "mediaType", ""),
+        digest=digest,
+        size=member(members, "size", 0),
+        origin=member(members, "from", ""),
+    )

@@ -5,7 +5,7 @@ meta/argument_specs.yml; here are the types and ranges.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, TypeVar
@@ -73,7 +73,20 @@ def resolve(host: str, data: Mapping[str, Any]) -> tuple[Settings | None, tuple[
         problems += wrong
     filled["host"], wrong = _fill(host, HostSettings, _of(HostSettings, data), HOST_DESCRIPTIONS)
     problems += wrong
-    return (None if problems else Settings(**filled)), tuple(problems)
+    if problems:
+        return None, tuple(problems)
+    found = Settings(**filled)
+    together = tuple(_unloaded(host, found))
+    return (None if together else found), together
+
+
+def _unloaded(host: str, found: Settings) -> Iterator[Problem]:
+    """What is preloaded must stay: neither of the two settings is wrong by itself."""
+    names = ", ".join(model.name for model in found.models.preloaded)
+    if names and found.ollama.keeps_none:
+        key, keep = "ollama_keep_alive", _shown(found.ollama.ollama_keep_alive)
+        sentence = f"{key} is {keep}: {names} (preload) would be gone at once; -1 keeps it"
+        yield Problem(host, key, _line(sentence))
 
 
 def variables() -> tuple[str, ...]:

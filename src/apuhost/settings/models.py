@@ -87,6 +87,11 @@ class ModelsSettings(Model):
 
     models_list: list[PinnedModel]
 
+    @property
+    def preloaded(self) -> tuple[PinnedModel, ...]:
+        """The models that are loaded after every boot."""
+        return tuple(model for model in self.models_list if model.preload)
+
     @field_validator("models_list")
     @classmethod
     def _once(cls, values: list[PinnedModel]) -> list[PinnedModel]:

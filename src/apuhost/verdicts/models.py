@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from apuhost.changes import models as changes
 from apuhost.derived import Derived
 from apuhost.host_facts import HostFacts, Unreadable
-from apuhost.probes.model_store import KeptManifest, StoredModel
+from apuhost.probes.model_store import StoredModel
 from apuhost.probes.units import Unit
 from apuhost.settings import Settings
 from apuhost.settings.models import PinnedModel
@@ -49,9 +49,13 @@ def pinned(derived: Derived, facts: HostFacts) -> Verdict:
     loose = [model for model in derived.settings.models.models_list if not model.digest]
     if found.status is not Status.PASS or not loose:
         return found
+
+    def unpinned(model: PinnedModel) -> Found:
+        return _unpinned(model, derived, facts)
+
     return judge(
         Question("models.pinned", "every model with a digest", Severity.RECOMMENDED),
-        ((Layer.CONFIGURED, lambda: several(loose, lambda m: _unpinned(m, facts), _name)),),
+        ((Layer.CONFIGURED, lambda: several(loose, unpinned, _name)),),
     )
 
 
@@ -95,39 +99,38 @@ def _name(model: PinnedModel) -> str:
 
 def _stored(model: PinnedModel, facts: HostFacts) -> Found:
     """Every layer but the parameters is what the registry gave, and that is what was pinned."""
-    found = facts.model_store.named(model.name)
-    kept = facts.model_store.kept_named(model.name)
+    found, given = facts.model_store.named(model.name), changes.given(model, facts)
     if found is None:
         where = facts.model_store.directory or "Ollama's store"
         return Found(False, "it is not here", f"{where} has no manifest of it", DEPLOY)
     if not found.whole:
         return Found(False, "a part of it is missing", f"{found.path}: blobs are missing", DEPLOY)
-    if kept is None:
-        return _as_pulled(model, found)
-    if model.digest and kept.digest != model.digest:
-        shown = kept.digest[:SHOWN_DIGITS]
+    if given is None:
+        return _not_as_pulled(model, found)
+    if model.digest and given.digest != model.digest:
+        shown = given.digest[:SHOWN_DIGITS]
         words = f"it is {shown}, pinned is {model.digest[:SHOWN_DIGITS]}"
-        return Found(False, words, f"sha256 of {kept.path} is {shown}", DEPLOY)
-    if other := _other_layer(found, kept):
-        said = f"{found.path} has {other}, {kept.path} has not"
+        return Found(False, words, f"sha256 of {given.path} is {shown}", DEPLOY)
+    if other := _other_layer(found, given):
+        said = f"{found.path} has {other}, {given.path} has not"
         return Found(False, "another model lies under its name", said, DEPLOY)
-    return Found(True, f"is {kept.digest[:SHOWN_DIGITS]}")
+    return Found(True, f"is {given.digest[:SHOWN_DIGITS]}")
 
 
-def _as_pulled(model: PinnedModel, found: StoredModel) -> Found:
-    """Nobody kept what the registry gave: its own manifest tells, while it is untouched."""
+def _not_as_pulled(model: PinnedModel, found: StoredModel) -> Found:
+    """What its registry gave is not known, which only a pin asks for."""
     shown = found.digest[:SHOWN_DIGITS]
-    if model.digest == found.digest:
-        return Found(True, f"is {shown}")
+    if not model.digest:
+        return Found(True, f"is {shown}, as it was changed here")
     said = f"sha256 of {found.path} is {shown}, and no manifest is kept"
     return Found(False, "what its registry gave is not known", said, DEPLOY)
 
 
-def _other_layer(found: StoredModel, kept: KeptManifest) -> str:
+def _other_layer(found: StoredModel, given: changes.Given) -> str:
     """A blob of one manifest that the other has not."""
     here, there = (
-        {layer.digest for layer in layers if layer.kind != "params"}
-        for layers in (found.layers, kept.layers)
+        {layer.digest for layer in layers if not layer.is_params}
+        for layers in (found.layers, given.layers)
     )
     return next(iter(sorted(here - there) or sorted(there - here)), "")
 
@@ -145,31 +148,34 @@ def _listed(model: PinnedModel, derived: Derived, facts: HostFacts) -> Found:
     if found is not None and told.digest != found.digest:
         said = f"GET /api/tags has {told.digest[:SHOWN_DIGITS]}, {found.path} is another"
         return Found(False, "Ollama lists another one", said, volume)
-    kept = facts.model_store.kept_named(model.name)
-    return Found(True, f"as its registry gave it, {(kept or told).digest[:SHOWN_DIGITS]}")
+    given = changes.given(model, facts)
+    if given is None:
+        return Found(True, f"is {told.digest[:SHOWN_DIGITS]}, as it was changed here")
+    return Found(True, f"as its registry gave it, {given.digest[:SHOWN_DIGITS]}")
 
 
-def _unpinned(model: PinnedModel, facts: HostFacts) -> Found:
-    kept = facts.model_store.kept_named(model.name)
-    if kept is None:
-        raise Unreadable(f"no manifest of {model.name} is kept")
+def _unpinned(model: PinnedModel, derived: Derived, facts: HostFacts) -> Found:
+    given = changes.given(model, facts)
+    if given is None:
+        container = derived.settings.ollama.ollama_container_name
+        pull = f"docker exec {container} ollama pull {model.name}, then deploy"
+        return Found(False, "not pinned", f"{model.name}: {changes.UNKNOWN}", pull)
     said = f"models_list has no digest for {model.name}"
-    return Found(False, "not pinned", said, f'write "digest": "{kept.digest}"')
+    return Found(False, "not pinned", said, f'write "digest": "{given.digest}"')
 
 
 def _options(model: PinnedModel, facts: HostFacts) -> Found:
     found = facts.model_store.named(model.name)
     if found is None:
         raise Unreadable(f"{model.name} is not in the store (models.pinned)")
-    kept = facts.model_store.kept_named(model.name)
-    given = kept.parameters if kept else {}
-    wanted = {**given, **model.parameters}
+    wanted = changes.wanted(model, facts)
     for name, value in wanted.items():
         if found.parameters.get(name) != value:
             shown = json.dumps(found.parameters[name]) if name in found.parameters else "not set"
             words = f"{name} is {shown}, not {json.dumps(value)}"
             return Found(False, words, f"{found.path}: {name} is {shown}", DEPLOY)
-    unasked = sorted(found.parameters.keys() - wanted.keys()) if kept else []
+    known = changes.given(model, facts) is not None
+    unasked = sorted(found.parameters.keys() - wanted.keys()) if known else []
     if unasked:
         shown = f"{unasked[0]} is {json.dumps(found.parameters[unasked[0]])}"
         return Found(False, f"{shown}, and nobody asked", f"{found.path}: {shown}", DEPLOY)
@@ -178,7 +184,7 @@ def _options(model: PinnedModel, facts: HostFacts) -> Found:
 
 
 def _preloaded(derived: Derived, facts: HostFacts, for_good: bool) -> Found:
-    models = changes.preloaded(derived)
+    models = derived.settings.models.preloaded
     if not models:
         return Found(None, NONE_PRELOADED)
     here, now = loaded_models(facts), datetime.fromtimestamp(facts.boot.now, UTC)
@@ -201,7 +207,7 @@ def _preloaded(derived: Derived, facts: HostFacts, for_good: bool) -> Found:
 
 
 def _unit(derived: Derived, facts: HostFacts) -> Found:
-    if not changes.preloaded(derived):
+    if not derived.settings.models.preloaded:
         return Found(None, NONE_PRELOADED)
     for change in (*changes.program(derived, facts), *changes.unit(derived, facts)):
         state = "is not there" if change.before is None else "is not as rendered"
@@ -221,7 +227,7 @@ def _found_unit(facts: HostFacts) -> Unit:
 
 
 def _ran(derived: Derived, facts: HostFacts) -> Found:
-    if not changes.preloaded(derived):
+    if not derived.settings.models.preloaded:
         return Found(None, NONE_PRELOADED)
     found = _found_unit(facts)
     if found.active_state in ("activating", "reloading"):

@@ -35,12 +35,13 @@ class Model:
     @property
     def pulled(self) -> str:
         """The manifest that the registry gives."""
-        return self._manifest(self.offered)
+        return self._manifest(self.offered, {})
 
     @property
     def stored(self) -> str:
         """The manifest that Ollama has since its parameters were set."""
-        return self._manifest(self.parameters)
+        made = self.parameters != self.offered
+        return self._manifest(self.parameters, {"from": self.name} if made else {})
 
     @property
     def digest(self) -> str:
@@ -63,8 +64,9 @@ class Model:
         """The file of its projector in the container."""
         return f"{BLOBS}/sha256-{sha256(self.projector)}"
 
-    def _manifest(self, parameters: Mapping[str, Any]) -> str:
-        members = {"schemaVersion": 2, "config": CONFIG, "layers": self._layers(parameters)}
+    def _manifest(self, parameters: Mapping[str, Any], origin: Mapping[str, str]) -> str:
+        layers = [{**layer, **origin} for layer in self._layers(parameters)]
+        members = {"schemaVersion": 2, "config": CONFIG, "layers": layers}
         return json.dumps(members, separators=(",", ":"))
 
     def _layers(self, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
