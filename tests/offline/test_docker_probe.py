@@ -81,6 +81,7 @@ def test_an_engine_at_work() -> None:
         userns=False,
         rootless=False,
         swarm=False,
+        firewall=None,
         registry_mirrors=("https://mirror.lan",),
         insecure_registries=("registry.lan:5000", "10.0.0.0/8"),
         http_proxy="http://***@proxy:3128",
@@ -134,6 +135,11 @@ def test_a_daemon_that_hangs_is_no_daemon_that_answers() -> None:
 def test_a_daemon_that_is_not_root_on_the_host_is_told(name: str, options: list[str]) -> None:
     found = docker.parse(answer(SecurityOptions=options))
     assert (found.userns, found.rootless) == (name == "userns", name == "rootless")
+
+
+def test_the_rules_that_docker_sets_are_told() -> None:
+    backend = {"Driver": "nftables", "Info": [["ReloadedAt", "2026-11-30T01:02:03Z"]]}
+    assert docker.parse(answer(FirewallBackend=backend)).firewall == "nftables"
 
 
 def test_containerds_store_is_told_by_its_driver() -> None:

@@ -34,14 +34,15 @@ def published(
     *sockets: str,
     rules: tuple[str, ...] = RULES,
     unit: Mapping[str, str] | None = None,
+    **way: Any,  # noqa: ANN401
 ) -> HostFacts:
-    """A host that publishes the port at another address, with these rules."""
+    """A host that publishes the port at another address, with these rules on its way there."""
     files = {**unit_files(), port.UNIT: "", port.PROGRAM: ""}
     written = COMPOSE.replace("127.0.0.1:11434:", f"{address}:11434:")
     return host_facts(
         compose=stack.framed({compose.PATH: written}),
         containers=stack.containers(stack.container(**stack.at(address)), stack.image()),
-        firewall=stack.firewall(*(sockets or SOCKETS), rules=rules),
+        firewall=stack.firewall(*(sockets or SOCKETS), rules=rules, **way),
         units=stack.units(files, changed={"apuhost-firewall": unit or {}}),
         ollama_api=stack.ollama_api(stack.loaded(), address=f"{address}:11434"),
     )
@@ -111,18 +112,43 @@ EXPOSED = [
         published(rules=("-N APUHOST-OLLAMA", "-A DOCKER-USER -j APUHOST-OLLAMA")),
         GUARDED,
         LIVE,
-        "iptables -S DOCKER-USER",
+        "iptables -S: APUHOST-OLLAMA has other rules",
         id="rules flushed",
     ),
     pytest.param(
-        published(rules=RULES[:-1]), GUARDED, LIVE, "iptables -S DOCKER-USER", id="not led to them"
+        published(rules=RULES[:-1]),
+        GUARDED,
+        LIVE,
+        "iptables -S: DOCKER-USER does not lead to APUHOST-OLLAMA",
+        id="not led to them",
     ),
     pytest.param(
         published(rules=(*RULES[:-1], "-A DOCKER-USER -j ACCEPT", RULES[-1])),
         GUARDED,
         LIVE,
-        "iptables -S DOCKER-USER",
+        "iptables -S: -A DOCKER-USER -j ACCEPT comes before APUHOST-OLLAMA",
         id="let through before",
+    ),
+    pytest.param(
+        published(forward=()),
+        GUARDED,
+        LIVE,
+        "iptables -S: FORWARD does not lead to DOCKER-USER",
+        id="FORWARD flushed",
+    ),
+    pytest.param(
+        published(forward=("-A FORWARD -i wg0 -j ACCEPT", "-A FORWARD -j DOCKER-USER")),
+        GUARDED,
+        LIVE,
+        "iptables -S: -A FORWARD -i wg0 -j ACCEPT comes before DOCKER-USER",
+        id="let through before DOCKER-USER",
+    ),
+    pytest.param(
+        published(led="80"),
+        GUARDED,
+        LIVE,
+        "iptables -t nat -S DOCKER has no 11434",
+        id="nat table flushed",
     ),
     pytest.param(
         also(published(), daemon_json=stack.daemon_json({**stack.DAEMON_JSON, "iptables": False})),
@@ -130,6 +156,30 @@ EXPOSED = [
         LIVE,
         '"iptables": false',
         id="Docker without rules of its own",
+    ),
+    pytest.param(
+        published(flags="--iptables=false"),
+        GUARDED,
+        LIVE,
+        "dockerd runs with --iptables=false",
+        id="Docker without them by a flag",
+    ),
+    pytest.param(
+        also(
+            published(),
+            daemon_json=stack.daemon_json({**stack.DAEMON_JSON, "firewall-backend": "nftables"}),
+        ),
+        GUARDED,
+        LIVE,
+        '"firewall-backend": "nftables"',
+        id="Docker with nftables, by its file",
+    ),
+    pytest.param(
+        also(published(), docker=stack.docker(FirewallBackend={"Driver": "nftables+firewalld"})),
+        GUARDED,
+        LIVE,
+        "docker info has the firewall backend nftables",
+        id="Docker with nftables",
     ),
     pytest.param(
         published(unit={"UnitFileState": "disabled"}),
@@ -150,6 +200,28 @@ def test_a_port_that_is_open_otherwise_than_asked(
     assert found.severity is Severity.REQUIRED
     assert evidence in found.evidence
     assert found.fix
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        published(rules=(), forward=(), led="", flags="--iptables=false"),
+        also(published(), docker=stack.docker(FirewallBackend={"Driver": "nftables"})),
+    ],
+)
+def test_without_networks_no_guard_is_judged(facts: HostFacts) -> None:
+    found = verdict(facts, "ollama.exposure", **LISTEN)
+    assert (found.status, found.severity) == (Status.FAIL, Severity.RECOMMENDED)
+    loopback = {"ollama_allow_from": ["192.0.2.0/24"]}
+    assert verdict(host_facts(), "ollama.exposure", **loopback).status is Status.PASS
+
+
+def test_a_port_of_a_stopped_container_is_led_nowhere_and_that_is_no_hole() -> None:
+    stopped = stack.container(**stack.at(LAN), running=False, status="exited")
+    facts = also(published(led=""), containers=stack.containers(stopped, stack.image()))
+    found = verdict(facts, "ollama.exposure", **GUARDED)
+    assert (found.status, found.layer) == (Status.UNKNOWN, LIVE)
+    assert "exited" in found.reason
 
 
 def test_an_ipv6_address_is_published_as_asked() -> None:

@@ -1,4 +1,4 @@
-"""Rules in DOCKER-USER, and the ports that are listened on."""
+"""The way of a packet to our rules, what lets it past them, and the ports that are listened on."""
 
 from contextlib import suppress
 
@@ -15,6 +15,7 @@ MATCH = "-p tcp -m conntrack --ctstate DNAT --ctorigdstport 11434 --ctdir ORIGIN
 RULES = (f"-A {CHAIN} -s 192.168.7.0/24 {MATCH} -j RETURN", f"-A {CHAIN} {MATCH} -j DROP")
 OWN = "\n".join(("-N DOCKER-USER", f"-N {CHAIN}", *RULES))
 JUMP = f"-A DOCKER-USER -j {CHAIN}"
+FIRST = "-A FORWARD -j DOCKER-USER"
 
 
 def answer(**printed: str) -> str:
@@ -22,56 +23,114 @@ def answer(**printed: str) -> str:
 
 
 def test_rules_are_read_by_chain() -> None:
-    found = firewall.parse(answer(iptables=f"{OWN}\n{JUMP}", ip6tables="-N DOCKER-USER"))
+    found = firewall.parse(answer(iptables=f"{OWN}\n{FIRST}\n{JUMP}", led="11434\n80"))
     assert found == Firewall(
-        chains={"DOCKER-USER": (JUMP,), CHAIN: RULES},
-        chains6={"DOCKER-USER": ()},
+        chains={"FORWARD": (FIRST,), "DOCKER-USER": (JUMP,), CHAIN: RULES},
+        led=frozenset({80, 11434}),
+        without_rules=None,
         listening=None,
     )
-    assert (found.docker_user, found.docker_user6) == ((JUMP,), ())
 
 
 def test_without_iptables_and_ss_nothing_is_known() -> None:
     found = firewall.parse(answer())
-    assert found == Firewall(None, None, None)
-    assert (found.docker_user, found.docker_user6) == (None, None)
-    assert not found.guards(CHAIN, RULES)
-
-
-def test_a_host_without_dockers_chain() -> None:
-    found = firewall.parse(answer(iptables=""))
-    assert (found.chains, found.docker_user) == ({}, None)
+    assert found == Firewall(None, frozenset(), None, None)
+    assert found.past(CHAIN, RULES) == f"{CHAIN} is not there"
 
 
 @pytest.mark.parametrize(
-    ("rules", "guards"),
+    ("flags", "off"),
     [
-        pytest.param([JUMP], True, id="alone"),
-        pytest.param([JUMP, "-A DOCKER-USER -j RETURN"], True, id="before Docker's own"),
-        pytest.param([], False, id="nothing leads there"),
-        pytest.param(["-A DOCKER-USER -j RETURN", JUMP], False, id="after everything returned"),
-        pytest.param(["-A DOCKER-USER -i eth0 -j ACCEPT", JUMP], False, id="after an exception"),
-        pytest.param(["-A DOCKER-USER -s 10.0.0.1/32 -j DROP", JUMP], True, id="after a ban"),
-        pytest.param(
-            ['-A DOCKER-USER -m comment --comment "a -j DROP" -j ACCEPT', JUMP],
-            False,
-            id="a comment is no target",
-        ),
-        pytest.param(["-A DOCKER-USER -g OTHER", JUMP], False, id="after a way out"),
-        pytest.param([f"-A DOCKER-USER -i eth0 -j {CHAIN}"], False, id="of one interface only"),
+        ("", None),
+        ("--iptables=true", None),
+        ("--iptables=false", "--iptables=false"),
+        ("--iptables=true\n--iptables=0", "--iptables=0"),
+        ("--iptables=F\n--iptables=1", None),
     ],
 )
-def test_our_chain_guards_when_every_packet_meets_it(rules: list[str], guards: bool) -> None:
-    printed = "\n".join((OWN, *rules))
-    found = firewall.parse(answer(iptables=printed, ip6tables=printed))
-    assert found.guards(CHAIN, RULES) is guards
-    assert found.guards6(CHAIN, RULES) is guards
+def test_dockerds_last_flag_says_whether_it_sets_rules(flags: str, off: str | None) -> None:
+    assert firewall.parse(answer(dockerd=flags)).without_rules == off
+
+
+# What stands in a chain beside the rule that leads on, and whether all packets of a stranger's new
+# connection still come to that rule.
+BESIDE = [
+    pytest.param([], ["{chain} -j RETURN"], True, id="before a return"),
+    pytest.param(["{chain} -j RETURN"], [], False, id="after everything returned"),
+    pytest.param(["{chain} -i eth0 -j ACCEPT"], [], False, id="after an exception"),
+    pytest.param(["{chain} -s 10.0.0.1/32 -j DROP"], [], True, id="after a ban"),
+    pytest.param(["{chain} -j LOG --log-prefix x"], [], True, id="after a note"),
+    pytest.param(["{chain} -p tcp"], [], True, id="after a count"),
+    pytest.param(["{chain} -g OTHER"], [], False, id="after a way out"),
+    pytest.param(["{chain} -j ts-forward"], [], False, id="after somebody's chain"),
+    pytest.param(["{chain} -j DOCKER-ISOLATION-STAGE-1"], [], True, id="after Docker's isolation"),
+    pytest.param(["{chain} -j DOCKER-FORWARD"], [], False, id="after Docker's own"),
+    pytest.param(["{chain} -p udp -j ACCEPT"], [], True, id="after other protocols"),
+    pytest.param(["{chain} ! -p udp -j ACCEPT"], [], False, id="after all but one protocol"),
+    pytest.param(["{chain} -p tcp -j ACCEPT"], [], False, id="after this protocol"),
+    pytest.param(
+        ["{chain} -o br0 -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT"],
+        [],
+        True,
+        id="after connections that are there",
+    ),
+    pytest.param(
+        ["{chain} -m state ! --state RELATED,ESTABLISHED -j ACCEPT"],
+        [],
+        False,
+        id="after new connections",
+    ),
+    pytest.param(
+        ["{chain} -m conntrack --ctstate NEW,ESTABLISHED -j ACCEPT"],
+        [],
+        False,
+        id="after connections of any age",
+    ),
+    pytest.param(
+        ['{chain} -m comment --comment "a -j DROP" -j ACCEPT'], [], False, id="a comment's target"
+    ),
+]
+
+
+@pytest.mark.parametrize(("before", "after", "met"), BESIDE)
+@pytest.mark.parametrize("chain", ["FORWARD", "DOCKER-USER"])
+def test_our_chain_guards_when_every_packet_meets_it(
+    chain: str, before: list[str], after: list[str], met: bool
+) -> None:
+    leads = {"FORWARD": FIRST, "DOCKER-USER": JUMP}
+    own = "\n".join((*before, "{jump}", *after)).replace("{chain}", f"-A {chain}")
+    rules = own.format(jump=leads[chain]).split("\n")
+    others = [jump for name, jump in leads.items() if name != chain]
+    past = firewall.parse(answer(iptables="\n".join((OWN, *others, *rules)))).past(CHAIN, RULES)
+    assert (past is None) is met
+    if past:
+        assert past.startswith(f"{rules[0]} comes before ")
+
+
+@pytest.mark.parametrize(
+    ("printed", "past"),
+    [
+        pytest.param([JUMP], "FORWARD does not lead to DOCKER-USER", id="FORWARD was flushed"),
+        pytest.param([FIRST], f"DOCKER-USER does not lead to {CHAIN}", id="DOCKER-USER was"),
+        pytest.param(
+            [FIRST, f"-A DOCKER-USER -i eth0 -j {CHAIN}"],
+            f"DOCKER-USER does not lead to {CHAIN}",
+            id="of one interface only",
+        ),
+        pytest.param(
+            ["-A FORWARD -o br0 -j DOCKER-USER", FIRST, JUMP], None, id="one interface's first"
+        ),
+    ],
+)
+def test_a_chain_that_leads_on_or_not(printed: list[str], past: str | None) -> None:
+    found = firewall.parse(answer(iptables="\n".join((OWN, *printed))))
+    assert found.past(CHAIN, RULES) == past
 
 
 @pytest.mark.parametrize("rules", [(), RULES[:1], RULES[::-1], (*RULES, RULES[0])])
 def test_other_rules_do_not_guard(rules: tuple[str, ...]) -> None:
-    found = firewall.parse(answer(iptables=f"{OWN}\n{JUMP}"))
-    assert not found.guards(CHAIN, rules)
+    found = firewall.parse(answer(iptables=f"{OWN}\n{FIRST}\n{JUMP}"))
+    assert found.past(CHAIN, rules) == f"{CHAIN} has other rules"
 
 
 @pytest.mark.parametrize(
@@ -96,11 +155,13 @@ def test_rules_that_were_cut_are_refused(text: str) -> None:
         firewall.parse(text)
 
 
-PIECES = st.sampled_from([*OWN.split("\n"), JUMP, "-A", "-A X", "LISTEN 0 0 [::]:1 *:*", ""])
+WORDS = ["-A", "-A X", "LISTEN 0 0 [::]:1 *:*", "11434", "123456", "--iptables=0", ""]
+PIECES = st.sampled_from([*OWN.split("\n"), FIRST, JUMP, *WORDS])
 
 
 @given(st.lists(PIECES | st.text(max_size=9)))
 def test_no_rules_raise_anything_else(lines: list[str]) -> None:
     text = "\n".join(lines)
     with suppress(ParseError):
-        firewall.parse(answer(iptables=text, ip6tables=text, ss=text)).guards(CHAIN, RULES)
+        told = answer(iptables=text, led=text, dockerd=text, ss=text)
+        firewall.parse(told).past(CHAIN, RULES)

@@ -74,6 +74,7 @@ PODMAN = (
 BY_HAND = "/usr/local/bin/"
 DEAD = stack.docker_down().replace("/usr/bin/", BY_HAND).replace("/usr/sbin/", BY_HAND)
 TAKEN = stack.firewall("0.0.0.0:11434")
+GUARDED = {"ollama_listen": "192.0.2.10:11434", "ollama_allow_from": ["192.0.2.0/24"]}
 
 
 @pytest.mark.parametrize(
@@ -113,6 +114,16 @@ TAKEN = stack.firewall("0.0.0.0:11434")
             id="another port, which is free",
         ),
         pytest.param(host_facts(), {"docker_source": "distro"}, id="the distribution's, and it is"),
+        pytest.param(
+            host_facts(docker=engine(FirewallBackend={"Driver": "iptables+firewalld"})),
+            GUARDED,
+            id="a port with rules, and an engine that leads there",
+        ),
+        pytest.param(
+            host_facts(firewall=stack.firewall(flags="--iptables=false")),
+            {"ollama_allow_from": ["192.0.2.0/24"]},
+            id="rules that guard nothing, at a port that only the host reaches",
+        ),
     ],
 )
 def test_a_host_that_may_be_deployed(facts: HostFacts, data: dict[str, object]) -> None:
@@ -145,10 +156,31 @@ REFUSED = [
     ),
     pytest.param(
         host_facts(daemon_json=stack.daemon_json({"iptables": False})),
-        {"ollama_listen": "192.0.2.10:11434", "ollama_allow_from": ["192.0.2.0/24"]},
+        GUARDED,
         "port's guard",
-        "ollama_allow_from would guard nothing",
+        '"iptables": false: ollama_allow_from would guard nothing',
         id="an engine that sets no rules",
+    ),
+    pytest.param(
+        host_facts(firewall=stack.firewall(flags="--iptables=false")),
+        GUARDED,
+        "port's guard",
+        "dockerd runs with --iptables=false",
+        id="an engine that sets none by a flag",
+    ),
+    pytest.param(
+        host_facts(daemon_json=stack.daemon_json({"firewall-backend": "nftables"})),
+        GUARDED,
+        "port's guard",
+        '"firewall-backend": "nftables"',
+        id="an engine that will set them with nftables",
+    ),
+    pytest.param(
+        host_facts(docker=engine(FirewallBackend={"Driver": "nftables"})),
+        GUARDED,
+        "port's guard",
+        "docker info has the firewall backend nftables",
+        id="an engine that sets them with nftables",
     ),
     pytest.param(
         host_facts(),
@@ -374,7 +406,7 @@ def test_without_roles_only_the_host_itself_is_asked() -> None:
     [
         ("packages", {"vulkan", "docker"}),
         ("docker", {"docker", "ollama", "models"}),
-        ("daemon_json", {"docker", "ollama"}),
+        ("daemon_json", {"docker"}),
         ("containers", {"ollama"}),
         ("firewall", {"ollama"}),
         ("model_store", {"models"}),

@@ -729,23 +729,47 @@ def test_a_host_without_systemd_has_no_units(host: Host, tmp_path: Path) -> None
 
 
 def test_of_the_rules_only_dockers_chain_and_ours_are_read(host: Host) -> None:
-    rules = ["-P INPUT DROP", f'-A INPUT -m comment --comment "{SECRET}" -j ACCEPT']
+    rules = ["-P INPUT DROP", f"-A INPUT -s {SECRET} -j ACCEPT"]
+    rules += [f'-A FORWARD -i wg0 -m comment --comment "a \\"{SECRET}\\" b" -j ACCEPT']
+    rules += [f"-A FORWARD -m comment --comment {SECRET} -j DOCKER-USER"]
     rules += ["-N DOCKER-USER", "-N DOCKER-USER-2", "-N APUHOST-OLLAMA"]
     rules += ["-A APUHOST-OLLAMA -j DROP", "-A DOCKER-USER -j APUHOST-OLLAMA"]
-    host.program("iptables", "cat <<'EOF'\n" + "\n".join(rules) + "\nEOF")
-    host.program("ip6tables", "exit 3")
+    nat = ["-A PREROUTING -m addrtype --dst-type LOCAL -j DOCKER"]
+    nat += [
+        f"-A DOCKER {each} --to-destination 172.18.0.2:11434"
+        for each in (
+            "-d 192.0.2.10/32 ! -i br-a1 -p tcp -m tcp --dport 11434 -j DNAT",
+            "-p tcp -m tcp --dport 8434 -j DNAT",
+            "-p udp -m udp --dport 53 -j DNAT",
+        )
+    ]
+    told = "cat <<'EOF'\n{}\nEOF"
+    program = f'case "$*" in *nat*) {told}\n;; *) {told}\n;; esac'
+    host.program("iptables", program.format("\n".join(nat), "\n".join(rules)))
     host.program("ss", "echo 'LISTEN 0 4096 127.0.0.1:11434 0.0.0.0:*'")
     text = host.run(firewall.COMMAND)
     assert SECRET not in text
     found = firewall.parse(text)
     assert found.chains == {
+        "FORWARD": ("-A FORWARD -i wg0 -j ACCEPT", "-A FORWARD -j DOCKER-USER"),
         "DOCKER-USER": ("-A DOCKER-USER -j APUHOST-OLLAMA",),
         "APUHOST-OLLAMA": ("-A APUHOST-OLLAMA -j DROP",),
     }
-    assert found.guards("APUHOST-OLLAMA", ["-A APUHOST-OLLAMA -j DROP"])
-    assert found.chains6 is None
+    assert found.led == {8434, 11434}
     assert found.listening == (Listening("127.0.0.1", 11434),)
 
 
 def test_a_host_without_iptables_and_ss(host: Host) -> None:
-    assert firewall.parse(host.run(firewall.COMMAND)) == Firewall(None, None, None)
+    assert firewall.parse(host.run(firewall.COMMAND)) == Firewall(None, frozenset(), None, None)
+
+
+def test_of_dockerds_flags_only_that_of_its_rules_is_read(host: Host) -> None:
+    flags = ["--iptables=false", f"--registry-mirror=https://a:{SECRET}@hub.lan"]
+    daemon = subprocess.Popen(["sh", "-c", "read line", "dockerd", *flags], stdin=subprocess.PIPE)
+    try:
+        host.program("systemctl", f"echo MainPID={daemon.pid}")
+        text = host.run(firewall.COMMAND)
+    finally:
+        daemon.communicate()
+    assert firewall.parse(text).without_rules == "--iptables=false"
+    assert SECRET not in text

@@ -83,7 +83,7 @@ def _docker(box: Box, action: Action, _: Settings, __: Registry) -> Box:
 def _ollama(box: Box, action: Action, asked: Settings, _: Registry) -> Box:
     match action.what:
         case port.UNIT_NAME:
-            rules = tuple(port.rules(asked.ollama, 4))
+            rules = tuple(port.rules(asked.ollama))
             return replace(box, enabled=box.enabled | {port.UNIT_NAME}, guarded=rules)
         case "volume":
             return replace(box, volumes=box.volumes | {*action.why})
@@ -135,16 +135,8 @@ def _models(box: Box, action: Action, asked: Settings, registry: Registry) -> Bo
         there = [model for model in box.stored if model.name in wanted]
         loaded = {model.name: stack.sha256(model.stored) for model in there}
         return replace(box, enabled=box.enabled | {models.UNIT_NAME}, loaded=loaded)
-    if action.how == "manifest kept":
-        return _kept(box, action.what)
     step = _set if action.how == "parameters set" else _pulled
     return step(box, registry[action.what], asked)
-
-
-def _kept(box: Box, name: str) -> Box:
-    """The store's own manifest, which nobody has changed."""
-    held = next(model for model in box.stored if model.name == name)
-    return replace(box, kept=_with(box.kept, replace(held, offered=held.parameters)))
 
 
 def _pulled(box: Box, given: Model, _: Settings) -> Box:

@@ -42,8 +42,7 @@ def values(derived: Derived, facts: HostFacts) -> dict[str, object]:
         "ollama_storage": f"{storage.replace('$', '$$')}:{STORE}",
         "ollama_named_volume": "" if storage.startswith("/") else storage,
         "ollama_variables": variables(derived),
-        "ollama_rules": rules(derived.settings.ollama, 4),
-        "ollama_rules6": rules(derived.settings.ollama, 6),
+        "ollama_rules": rules(derived.settings.ollama),
     }
     return {**described, "ollama_made_from": _made_from(described)}
 

@@ -7,6 +7,7 @@ from apuhost.changes import FileChange, owned
 from apuhost.changes.units import not_enabled
 from apuhost.derived import Derived
 from apuhost.host_facts import HostFacts
+from apuhost.probes import daemon_json
 from apuhost.settings.ollama import OllamaSettings
 
 UNIT_NAME = "apuhost-firewall.service"
@@ -29,8 +30,7 @@ def _file(path: str, derived: Derived, facts: HostFacts) -> tuple[FileChange, ..
     before, asked = facts.units.text(path), derived.settings.ollama
     if not asked.ollama_allow_from and before is None:
         return ()
-    values = {"ollama_rules": rules(asked, 4), "ollama_rules6": rules(asked, 6)}
-    return owned(path, before, roles.render("ollama", path, values))
+    return owned(path, before, roles.render("ollama", path, {"ollama_rules": rules(asked)}))
 
 
 def unguarded(derived: Derived, facts: HostFacts) -> tuple[str, ...]:
@@ -41,15 +41,41 @@ def unguarded(derived: Derived, facts: HostFacts) -> tuple[str, ...]:
     asked = derived.settings.ollama
     if not asked.ollama_allow_from:
         return ()
-    missing = () if facts.firewall.guards(CHAIN, rules(asked, 4)) else (f"{CHAIN} is not in force",)
+    past = facts.firewall.past(CHAIN, rules(asked))
+    missing = (f"{CHAIN} is not in force: {past}",) if past else ()
     return (*missing, *not_enabled(UNIT_NAME, facts))
 
 
-def rules(asked: OllamaSettings, version: int) -> list[str]:
+def guarded(asked: OllamaSettings) -> bool:
+    """Whether rules decide who reaches the port: nobody but the host reaches one on loopback."""
+    return bool(asked.ollama_allow_from) and not asked.loopback
+
+
+def powerless(facts: HostFacts) -> str | None:
+    """Why no rules in DOCKER-USER could guard a port; None: they can.
+
+    Without rules of its own Docker leaves every connection to docker-proxy, which is past FORWARD.
+    With nftables it makes no DOCKER-USER; a jump that is left of it is gone after the next boot
+    (Docker's manual, "Docker with nftables").
+    """
+    values = daemon_json.parse(facts.daemon_json.daemon_json or "").values
+    if values.get("iptables") is False:
+        return f'{daemon_json.PATH} has "iptables": false'
+    if values.get("firewall-backend") == "nftables":
+        return f'{daemon_json.PATH} has "firewall-backend": "nftables"'
+    if facts.firewall.without_rules:
+        return f"dockerd runs with {facts.firewall.without_rules}"
+    if (facts.docker.firewall or "").startswith("nftables"):
+        return "docker info has the firewall backend nftables"
+    return None
+
+
+def rules(asked: OllamaSettings) -> list[str]:
     """Our chain, as `iptables -S` prints it: who is allowed goes on, anybody else stops.
 
     Docker rewrites a packet's destination before DOCKER-USER sees it, so the port is that of the
     connection as it came (ctorigdstport), and only of connections that Docker led here (DNAT).
+    There are none for IPv6: a port with rules is published at an IPv4 address (settings/ollama.py).
     """
     match = f"-p tcp -m conntrack --ctstate DNAT --ctorigdstport {asked.port} --ctdir ORIGINAL"
     networks = [ip_network(each) for each in asked.ollama_allow_from]
@@ -58,7 +84,6 @@ def rules(asked: OllamaSettings, version: int) -> list[str]:
     sources = [
         f"-s {network} " if network.prefixlen else ""  # iptables does not print "from anywhere"
         for network in networks
-        if network.version == version
     ]
     allowed = [f"-A {CHAIN} {source}{match} -j RETURN" for source in sources]
     return [*allowed, f"-A {CHAIN} {match} -j DROP"]

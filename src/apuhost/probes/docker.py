@@ -52,7 +52,8 @@ class Docker:
     `source` is "none", "package" (which one: ask the packages), "snap", "podman" (that answers to
     the name docker) or "other" (put into /usr/local or elsewhere by hand). `installed`: client
     and daemon are both there. `compose` is the version of the plugin; `error` the client's words
-    when no daemon answers. Mirrors end without a slash; registries on loopback, which docker
+    when no daemon answers. `firewall` is iptables or nftables, with +firewalld where that is at
+    work (28.1 and later tell). Mirrors end without a slash; registries on loopback, which docker
     never asks TLS of, are left out; logins in proxies read ***.
     """
 
@@ -71,6 +72,7 @@ class Docker:
     userns: bool
     rootless: bool
     swarm: bool
+    firewall: str | None
     registry_mirrors: tuple[str, ...]
     insecure_registries: tuple[str, ...]
     http_proxy: str | None
@@ -108,6 +110,7 @@ def parse(text: str) -> Docker:
         userns=_has(options, "userns"),
         rootless=_has(options, "rootless"),
         swarm=member(member(info, "Swarm", {}), "LocalNodeState", "") in ("active", "locked"),
+        firewall=member(member(info, "FirewallBackend", {}), "Driver", "") or None,
         registry_mirrors=tuple(url.rstrip("/") for url in texts(registries, "Mirrors")),
         insecure_registries=tuple(_insecure(registries)),
         http_proxy=member(info, "HttpProxy", "") or None,

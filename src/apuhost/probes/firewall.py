@@ -1,6 +1,8 @@
-"""Who reaches what: docker's own chain for the operator's rules, ours, and the open ports.
+"""Who reaches what: the way of a published port's packets to our rules, and the open ports.
 
-Packets to a published port are forwarded: they pass DOCKER-USER, never INPUT.
+Docker leads them (nat, DNAT) to a container, so they are forwarded and never meet INPUT. FORWARD
+asks DOCKER-USER, that our chain. What drops a packet is final, what accepts it ends that table of
+that one iptables only (nf_tables or legacy): Docker may use the other one.
 """
 
 import re
@@ -10,28 +12,47 @@ from dataclasses import dataclass
 from apuhost.probes import ParseError, files
 from apuhost.probes.pairs import whole_number
 
+FORWARD = "FORWARD"
 DOCKER_USER = "DOCKER-USER"
 _OURS = "APUHOST-"
 _MOST_BYTES = 1024 * 1024
 
+# Comments are the operator's own words and stay on the host, as do dockerd's other flags. Legacy
+# rules are listed where the kernel has their table: else the list would make an empty one.
 _READ = f"""
-rules() {{
-  command -v "$1" >/dev/null && printed=$("$1" -w 5 -S) || return
-  printed=$(printf '%s\\n' "$printed" | grep -E '^-[NA] ({DOCKER_USER}|{_OURS}[^ ]*)( |$)')
-  printf '==> %d %s\\n%s\\n' "${{#printed}}" "$1" "$printed"
+frame() {{ printf '==> %d %s\\n%s\\n' "${{#2}}" "$1" "$2"; }}
+led() {{
+  printed=$("$1" -w 5 -t nat -S) || return
+  printf '%s\\n' "$printed" | grep -qE '^-A PREROUTING .*-j DOCKER$' && printf '%s\\n' "$printed" |
+    sed -nE 's/^-A DOCKER .*-p tcp .*--dport ([0-9]+) .*-j DNAT .*/\\1/p'
 }}
-rules iptables
-rules ip6tables
-command -v ss >/dev/null && printed=$(ss -Hltn) &&
-  printf '==> %d ss\\n%s\\n' "${{#printed}}" "$printed"
-printf '==> 0 end\\n\\n'
+if command -v iptables >/dev/null && printed=$(iptables -w 5 -S); then
+  frame iptables "$(printf '%s\\n' "$printed" |
+    grep -E '^-[NA] ({FORWARD}|{DOCKER_USER}|{_OURS}[^ ]*)( |$)' |
+    sed -E 's/ -m comment --comment ("([^"\\\\]|\\\\.)*"|[^ ]+)//g')"
+  frame led "$(led iptables
+    grep -qsx nat /proc/net/ip_tables_names && command -v iptables-legacy >/dev/null &&
+      led iptables-legacy)"
+fi
+pid=$(systemctl show docker.service -p MainPID | cut -d= -f2)
+[ "${{pid:-0}}" != 0 ] &&
+  frame dockerd "$(tr '\\0' '\\n' <"/proc/$pid/cmdline" | grep '^--iptables=')"
+command -v ss >/dev/null && printed=$(ss -Hltn) && frame ss "$printed"
+frame end ''
 """
 COMMAND = f"({_READ}) | head -c {_MOST_BYTES}"
 
 # `*` is an IPv6 socket that takes IPv4 too; after % comes the network interface.
 _PLACE = re.compile(r"\[?(\*|[0-9A-Fa-f:.]+)(?:%[^]:]+)?\]?(?:%[^:]+)?:([0-9]{1,5})")
-# A rule with another target, before the one that leads to our chain, may let a packet through.
-_HARMLESS = {"DROP", "REJECT", "LOG", "NFLOG", "MARK", "CONNMARK"}
+# A rule with another target, before the one that leads to our chain, may let a packet through; but
+# not the first of a TCP connection, where it is for connections that are there, or not for TCP.
+# Docker before 27 puts its chain of isolation first when it starts anew; that one only drops.
+_HARMLESS = {"DROP", "REJECT", "LOG", "NFLOG", "MARK", "CONNMARK", "DOCKER-ISOLATION-STAGE-1"}
+_OTHER_PACKETS = re.compile(
+    r"(?<!! )--(?:ct)?state (?:RELATED,)?ESTABLISHED |(?<!! )-p (?!tcp )[a-z0-9-]+ "
+)
+_PORTS = re.compile(r"^[0-9]{1,5}$", re.MULTILINE)
+_OFF = {f"--iptables={no}" for no in ("0", "f", "F", "FALSE", "false", "False")}
 
 Chains = Mapping[str, tuple[str, ...]]
 
@@ -46,48 +67,42 @@ class Listening:
 
 @dataclass(frozen=True)
 class Firewall:
-    """Rules as iptables and ip6tables print them, by chain: DOCKER-USER and ours.
+    """Rules as iptables prints them, less comments, by chain: FORWARD, DOCKER-USER and ours.
 
-    None: the program is not there, or fails.
+    None: the program is not there, or fails. `led` are the TCP ports that Docker leads to
+    containers, by either iptables. `without_rules` is the flag with which the running dockerd sets
+    no rules; None: it has no such flag, or does not run.
     """
 
     chains: Chains | None
-    chains6: Chains | None
+    led: frozenset[int]
+    without_rules: str | None
     listening: tuple[Listening, ...] | None
 
-    @property
-    def docker_user(self) -> tuple[str, ...] | None:
-        """DOCKER-USER's rules; None without such a chain."""
-        return (self.chains or {}).get(DOCKER_USER)
-
-    @property
-    def docker_user6(self) -> tuple[str, ...] | None:
-        """DOCKER-USER's rules for IPv6; None without such a chain."""
-        return (self.chains6 or {}).get(DOCKER_USER)
-
-    def guards(self, chain: str, rules: Sequence[str]) -> bool:
-        """Whether every forwarded packet meets exactly these rules of our chain."""
-        return _guards(self.chains or {}, chain, rules)
-
-    def guards6(self, chain: str, rules: Sequence[str]) -> bool:
-        """The same for IPv6."""
-        return _guards(self.chains6 or {}, chain, rules)
+    def past(self, chain: str, rules: Sequence[str]) -> str | None:
+        """What lets forwarded packets past exactly these rules of our chain; None: nothing does."""
+        chains = self.chains or {}
+        if chains.get(chain) != tuple(rules):
+            return f"{chain} {'has other rules' if chain in chains else 'is not there'}"
+        return _past(chains, FORWARD, DOCKER_USER) or _past(chains, DOCKER_USER, chain)
 
 
-def _guards(chains: Chains, chain: str, rules: Sequence[str]) -> bool:
-    if chains.get(chain) != tuple(rules):
-        return False
-    for rule in chains.get(DOCKER_USER, ()):
-        if rule == f"-A {DOCKER_USER} -j {chain}":
-            return True
-        if not _harmless(rule):
-            return False
-    return False
+def _past(chains: Chains, chain: str, target: str) -> str | None:
+    for rule in chains.get(chain, ()):
+        if rule == f"-A {chain} -j {target}":
+            return None
+        if not _harmless(rule, target):
+            return f"{rule} comes before {target}"
+    return f"{chain} does not lead to {target}"
 
 
-def _harmless(rule: str) -> bool:
-    """The target follows the last -j: a comment stands before it, its own options after."""
-    return rule.rpartition(" -j ")[2].split(" ")[0] in _HARMLESS
+def _harmless(rule: str, target: str) -> bool:
+    """A rule without target only counts; one for some packets may lead to the target, too."""
+    condition, _, action = rule.rpartition(" -j ")
+    if not condition:
+        return " -g " not in rule
+    jumps = action.split(" ")[0]
+    return jumps in _HARMLESS | {target} or bool(_OTHER_PACKETS.search(f"{condition} "))
 
 
 def parse(text: str) -> Firewall:
@@ -101,7 +116,8 @@ def parse(text: str) -> Firewall:
         raise ParseError("the rules end in the middle")
     return Firewall(
         chains=_chains(told["iptables"]) if "iptables" in told else None,
-        chains6=_chains(told["ip6tables"]) if "ip6tables" in told else None,
+        led=frozenset(map(int, _PORTS.findall(told.get("led", "")))),
+        without_rules=_without_rules(told.get("dockerd", "")),
         listening=tuple(_listening(told["ss"])) if "ss" in told else None,
     )
 
@@ -115,6 +131,12 @@ def _chains(printed: str) -> Chains:
             case ["-A", chain, _]:
                 found.setdefault(chain, []).append(line)
     return {chain: tuple(rules) for chain, rules in found.items()}
+
+
+def _without_rules(flags: str) -> str | None:
+    """The last of equal flags counts (Go's pflag and strconv.ParseBool)."""
+    last = flags.rsplit("\n", maxsplit=1)[-1]
+    return last if last in _OFF else None
 
 
 def _listening(printed: str) -> Iterator[Listening]:

@@ -24,6 +24,7 @@ _DURATION = re.compile(r"([0-9]{1,5}(\.[0-9]{1,3})?(h|m|s|ms)){1,4}")
 _PLAIN = re.compile(r"[\x20-\x23\x25-\x7e]*")
 _SECRET = re.compile(r"(KEY|TOKEN|SECRET|PASS|PASSWD|PASSWORD|CREDENTIALS)$")
 MAX_PORT = 65535
+IPV4 = 4
 
 OWN_VARIABLES = {
     "OLLAMA_CONTEXT_LENGTH": "ollama_context_length",
@@ -71,11 +72,6 @@ class OllamaSettings(Model):
     def version(self) -> str:
         """Ollama's version, as the image's tag says it."""
         return self.ollama_image.partition("@")[0].rpartition(":")[2]
-
-    @property
-    def keeps_none(self) -> bool:
-        """Whether a model goes as soon as it has answered: a keep_alive of nothing."""
-        return not re.search("[1-9]", str(self.ollama_keep_alive))
 
     @property
     def address(self) -> str:
@@ -133,9 +129,11 @@ class OllamaSettings(Model):
             if not _NETWORK.fullmatch(value):
                 raise ValueError(f"{value!r} is no network")
             try:
-                ip_network(value)
+                network = ip_network(value)
             except ValueError as error:
                 raise ValueError(f"{value!r} is no network") from error
+            if network.version != IPV4:
+                raise ValueError(f"{value!r} is of IPv6, whence nobody comes to an IPv4 address")
         return values
 
     @field_validator("ollama_project")

@@ -12,11 +12,14 @@ from apuhost.probes.containers import Container, Port
 from apuhost.verdicts import Found, Layer, Look, Question, Severity, Status, Verdict, judge, service
 from apuhost.verdicts.parameter import DEPLOY
 
+LET_DOCKER = "let Docker use iptables (iptables, firewall-backend), restart it, then deploy"
+RESTART = "systemctl restart docker"
+
 
 def exposure(derived: Derived, facts: HostFacts) -> Verdict:
     """Is the API published as asked, and nowhere else? An open port asked for is worth a word."""
     asked = derived.settings.ollama
-    who = f" for {', '.join(asked.ollama_allow_from)}" if _guarded(derived) else ""
+    who = f" for {', '.join(asked.ollama_allow_from)}" if port.guarded(asked) else ""
     expected = f"the API at {asked.ollama_listen}{who}"
     looks: tuple[Look, ...] = (
         (Layer.CONFIGURED, lambda: _written(derived, facts)),
@@ -32,11 +35,6 @@ def exposure(derived: Derived, facts: HostFacts) -> Verdict:
         Question("ollama.exposure", "a port that not everybody reaches", Severity.RECOMMENDED),
         ((Layer.EFFECTIVE, lambda: _open(derived)),),
     )
-
-
-def _guarded(derived: Derived) -> bool:
-    asked = derived.settings.ollama
-    return bool(asked.ollama_allow_from) and not asked.loopback
 
 
 def _written(derived: Derived, facts: HostFacts) -> Found:
@@ -85,18 +83,21 @@ def _at(derived: Derived, ports: tuple[Port, ...], where: str) -> Found:
 
 
 def _guards(derived: Derived, facts: HostFacts) -> Found:
-    """DOCKER-USER leads to our rules (an IPv6 address with ollama_allow_from is no setting)."""
-    if not _guarded(derived):
+    """Every packet to the port is forwarded, and meets our rules before one that accepts it."""
+    asked = derived.settings.ollama
+    if not port.guarded(asked):
         return Found(True, "no rules asked")
-    if _daemon(facts).get("iptables") is False:
-        said = f'{daemon_json.PATH} has "iptables": false'
-        words = "Docker leads no packet past our rules"
-        return Found(False, words, said, f"take that out of {daemon_json.PATH}, then deploy")
+    if said := port.powerless(facts):
+        return Found(False, "Docker leads no packet to our rules", said, LET_DOCKER)
     if facts.firewall.chains is None:
         raise Unreadable("iptables is not there, or does not answer")
-    if not facts.firewall.guards(port.CHAIN, port.rules(derived.settings.ollama, 4)):
-        said = f"iptables -S DOCKER-USER does not lead to {port.CHAIN} as asked"
-        return Found(False, "everybody who reaches the port may use it", said, DEPLOY)
+    if past := facts.firewall.past(port.CHAIN, port.rules(asked)):
+        words = "others than asked may reach the port"
+        return Found(False, words, f"iptables -S: {past}", DEPLOY)
+    _running(derived, facts)  # else Docker leads the port nowhere
+    if asked.port not in facts.firewall.led:
+        words = "docker-proxy takes every connection to the port, past our rules"
+        return Found(False, words, f"iptables -t nat -S DOCKER has no {asked.port}", RESTART)
     return _kept(facts)
 
 

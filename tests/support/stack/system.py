@@ -108,9 +108,16 @@ def units(
     return framed({**told, **files})
 
 
-def firewall(*listening: str, rules: Iterable[str] = ()) -> str:
-    """DOCKER-USER with these rules behind it, and who listens where."""
-    shown = {"iptables": "\n".join(("-N DOCKER-USER", *rules)), "ip6tables": "-N DOCKER-USER"}
+def firewall(
+    *listening: str,
+    rules: Iterable[str] = (),
+    forward: Iterable[str] = ("-A FORWARD -j DOCKER-USER",),
+    led: str = "11434",
+    flags: str = "",
+) -> str:
+    """FORWARD, DOCKER-USER with rules behind it, ports that Docker leads on, and who listens."""
+    chains = ("-N DOCKER-USER", *forward, *rules)
+    shown = {"iptables": "\n".join(chains), "led": led, "dockerd": flags}
     sockets = listening or ("0.0.0.0:22", "127.0.0.1:11434")
     shown["ss"] = "\n".join(f"LISTEN 0 4096 {socket} 0.0.0.0:*" for socket in sockets)
     return framed({**shown, "end": ""})

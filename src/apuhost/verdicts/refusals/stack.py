@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from apuhost.changes import compose, docker_ce, reboot
+from apuhost.changes import compose, docker_ce, port, reboot
 from apuhost.changes import docker as docker_changes
 from apuhost.changes import ollama as ollama_changes
 from apuhost.changes import vulkan as vulkan_changes
@@ -129,10 +129,10 @@ def _port(derived: Derived, facts: HostFacts) -> Iterator[str]:
     theirs = [
         f"container {other.name}"
         for other in facts.containers.containers
-        if other != own and any(port.host_port == asked.port for port in other.published)
+        if other != own and any(bound.host_port == asked.port for bound in other.published)
     ]
     ours = own is not None and (
-        own.network_mode == "host" or any(port.host_port == asked.port for port in own.published)
+        own.network_mode == "host" or any(bound.host_port == asked.port for bound in own.published)
     )
     listening = any(each.port == asked.port for each in _listening(facts))
     if theirs or (listening and not ours):
@@ -150,13 +150,8 @@ def _nodes(derived: Derived, facts: HostFacts) -> Iterator[str]:
 
 
 def _unguarded(derived: Derived, facts: HostFacts) -> Iterator[str]:
-    """Without Docker's own rules docker-proxy takes every connection, past DOCKER-USER."""
-    values = daemon_json.parse(facts.daemon_json.daemon_json or "").values
-    if derived.settings.ollama.ollama_allow_from and values.get("iptables") is False:
-        yield (
-            f'{docker_changes.DAEMON_JSON} has "iptables": false: ollama_allow_from would guard '
-            "nothing; take one of them out"
-        )
+    if port.guarded(derived.settings.ollama) and (why := port.powerless(facts)):
+        yield f"{why}: ollama_allow_from would guard nothing; let Docker use iptables, or empty it"
 
 
 def _models_inside(derived: Derived, facts: HostFacts) -> Iterator[str]:
