@@ -1,5 +1,6 @@
 """Settings of the stack that cannot be right, and that what is right carries nothing else along."""
 
+import json
 import re
 from typing import Any
 
@@ -312,6 +313,22 @@ def test_the_image_and_the_backend_go_together() -> None:
     (problem,) = problems(ollama_image=ROCM)
     assert problem.key == "ollama_backend"
     assert "not in the image 0.34.4-rocm" in problem.sentence
+
+
+@pytest.mark.parametrize("keep", [0, "0s", "0h0.0m"])
+def test_what_is_preloaded_must_stay(keep: int | str) -> None:
+    (problem,) = problems(ollama_keep_alive=keep, models_list=model(preload=True))
+    assert problem.key == "ollama_keep_alive"
+    assert problem.sentence == (
+        f"ollama_keep_alive is {json.dumps(keep)}: qwen3.6:35b-a3b (preload) would be gone at "
+        "once; -1 keeps it"
+    )
+    assert problems(ollama_keep_alive=keep, models_list=model(preload=False)) == []
+
+
+@pytest.mark.parametrize("keep", [-1, 1, "0.5s", "10m"])
+def test_what_is_preloaded_may_stay_for_a_while(keep: int | str) -> None:
+    assert problems(ollama_keep_alive=keep, models_list=model(preload=True)) == []
 
 
 @pytest.mark.parametrize("listen", [LOOPBACK6, "[::]:11434"])

@@ -3,7 +3,6 @@
 Ollama's API is a stub on loopback, docker, apt and systemctl are scripts that note their arguments.
 """
 
-import json
 import os
 import re
 import shutil
@@ -18,7 +17,7 @@ from typing import Any
 import pytest
 from deploy import docker, ollama, packages, units
 from tests.support.host_root import Done, Root, give
-from tests.support.ollama_stub import free_port, ndjson
+from tests.support.ollama_stub import free_port
 from tests.support.ollama_stub import ollama as stub
 
 from apuhost import roles
@@ -26,9 +25,6 @@ from apuhost.changes import compose, docker_ce
 from apuhost.changes import docker as changes
 
 HERE = "127.0.0.1"
-KIND = "application/vnd.ollama.image."
-SUCCESS = ndjson({"status": "pulling manifest"}, {"status": "success"})
-BODY = json.dumps({"model": "qwen3.6:35b-a3b", "stream": True})
 
 
 @pytest.fixture

@@ -135,8 +135,16 @@ def _models(box: Box, action: Action, asked: Settings, registry: Registry) -> Bo
         there = [model for model in box.stored if model.name in wanted]
         loaded = {model.name: stack.sha256(model.stored) for model in there}
         return replace(box, enabled=box.enabled | {models.UNIT_NAME}, loaded=loaded)
+    if action.how == "manifest kept":
+        return _kept(box, action.what)
     step = _set if action.how == "parameters set" else _pulled
     return step(box, registry[action.what], asked)
+
+
+def _kept(box: Box, name: str) -> Box:
+    """The store's own manifest, which nobody has changed."""
+    held = next(model for model in box.stored if model.name == name)
+    return replace(box, kept=_with(box.kept, replace(held, offered=held.parameters)))
 
 
 def _pulled(box: Box, given: Model, _: Settings) -> Box:

@@ -74,6 +74,11 @@ class OllamaSettings(Model):
         return self.ollama_image.partition("@")[0].rpartition(":")[2]
 
     @property
+    def keeps_none(self) -> bool:
+        """Whether a model goes as soon as it has answered: a keep_alive of nothing."""
+        return not re.search("[1-9]", str(self.ollama_keep_alive))
+
+    @property
     def address(self) -> str:
         """The address part of ollama_listen, without brackets."""
         return self.ollama_listen.rpartition(":")[0].strip("[]")
