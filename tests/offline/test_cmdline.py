@@ -1,5 +1,7 @@
 """The kernel's parameter line: split, judged by the last value, cut by key."""
 
+from textwrap import wrap
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,6 +26,7 @@ PLAIN = st.text(st.sampled_from("ab=-_ .,\t"), max_size=8)
         ('"flag with blanks"', Argument("flag with blanks", None)),
         ("=x", Argument("=x", None)),
         ('a="never closed c', Argument("a", "never closed c")),
+        ("\x1b[0mquiet\x1b[K", Argument("quiet", None)),
         ("crashkernel=2G-4G:320M,4G-:1024M", Argument("crashkernel", "2G-4G:320M,4G-:1024M")),
     ],
 )
@@ -100,9 +103,29 @@ def test_a_long_line_that_the_kernel_wrapped_is_one_line() -> None:
     assert len(cmdline.parse(log).arguments) == 2
 
 
-def test_other_messages_about_the_command_line_are_not_it() -> None:
-    log = '[ 0.0] Command line: a\n[ 0.1] Unknown kernel command line parameters "x", will be\n'
-    assert cmdline.parse(log).arguments == (Argument("a", None),)
+LONG = (
+    "BOOT_IMAGE=/boot/vmlinuz-6.12.117+deb13-amd64 root=UUID=2a2a2a2a-2a2a-4a4a-8a8a-2a2a2a2a2a2a "
+    "ro quiet amd_iommu=off amdgpu.lockup_timeout=10000 ttm.pages_limit=12582912"
+)
+
+
+@pytest.mark.parametrize("prefix", ["[    0.000000] ", "Feb 10 19:23:19 box kernel: ", ""])
+@pytest.mark.parametrize("width", [72, 76, 80, 100, 150])
+def test_a_copy_that_was_broken_is_whole_again(prefix: str, width: int) -> None:
+    line = f"{prefix}Command line: {LONG}"
+    by_a_terminal = [line[at : at + width] for at in range(0, len(line), width)]
+    by_mail = wrap(line, width, break_long_words=False, break_on_hyphens=False)
+    pieces = by_mail if width < 80 else by_a_terminal
+    log = "\n".join([*pieces, f"{prefix}BIOS-provided physical RAM map:", f"{prefix}NX: active"])
+    assert cmdline.parse(log) == cmdline.read(LONG)
+
+
+@pytest.mark.parametrize("prefix", ["[ 0.0] ", ""])
+def test_other_messages_about_the_command_line_are_not_it(prefix: str) -> None:
+    log = (
+        f'{prefix}Command line: {LONG}\n{prefix}Unknown kernel command line parameters "x", will be'
+    )
+    assert cmdline.parse(log) == cmdline.read(LONG)
 
 
 def test_a_pasted_and_wrapped_line_is_put_together() -> None:

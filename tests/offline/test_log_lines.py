@@ -1,5 +1,7 @@
 """A service's log as it was captured, and slog's attributes in it."""
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -29,6 +31,7 @@ def _texts(text: str) -> list[str]:
         (f"ollama  | {SLOG}", None),
         (f"ollama-1  | \x1b[33m{SLOG}\x1b[0m\0", None),
         (f"2026-06-19T15:40:54.287123456Z {SLOG}", None),
+        (json.dumps({"log": f"{SLOG}\n", "stream": "stderr"}, separators=(",", ":")), None),
         (f"ollama  | 2026-06-19T15:40:54.287123456Z {SLOG}", None),
     ],
 )
@@ -106,6 +109,13 @@ def test_open_quotes() -> None:
 def test_escape_sequences_go_and_tabs_stay() -> None:
     text = "\x1b[1;31ma\tb\x1b[0m \x1b]8;;http://x\x1b\\link\x1b]8;;\x07\0\r\x7f µ\n"
     assert plain(text) == "a\tb link µ\n"
+
+
+@pytest.mark.parametrize(
+    "line", ['{"log":"cut', '{"log":"a', '{"log":"a"', '{"log":' + "[" * 5000, '{"other":"a"}']
+)
+def test_a_line_that_is_no_whole_object_stays_as_it_is(line: str) -> None:
+    assert _texts(line) == [line]
 
 
 @given(

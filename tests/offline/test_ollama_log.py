@@ -1,5 +1,6 @@
 """What Ollama's log tells of the last start, in every release's form."""
 
+import json
 from contextlib import suppress
 from dataclasses import asdict, replace
 from textwrap import wrap
@@ -126,6 +127,13 @@ def test_a_whole_start() -> None:
         ),
         pytest.param(HEAD + DROPPED + CPU + WHOLE, id="after another start"),
         pytest.param(WHOLE.replace("source=some.go:12 ", ""), id="without source"),
+        pytest.param(
+            "".join(
+                json.dumps({"log": f"{line}\n", "stream": "stderr"}, separators=(",", ":")) + "\n"
+                for line in WHOLE.splitlines()
+            ),
+            id="Docker's own file",
+        ),
     ],
 )
 def test_the_same_start_in_every_form(text: str) -> None:
@@ -250,6 +258,22 @@ def test_only_the_last_start_is_judged(first: str, second: str, starts: int) -> 
     read = ollama_log.parse(first + second)
     assert read.server_starts == starts
     assert (read.devices, read.dropped, read.runners, read.layers) == ((GPU,), (), (), None)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        pytest.param("ollama[2222]: NAME    ID    SIZE    MODIFIED", id="a client in a unit"),
+        pytest.param("ollama-preload[2222]: loaded", id="a unit beside it"),
+        pytest.param("ollama[99]: slot   release: id  0 | task 0 | stop processing", id="a runner"),
+        pytest.param("ollama[99]: srv  update_slots: all slots are idle", id="idle"),
+    ],
+)
+def test_another_process_is_not_another_start(line: str) -> None:
+    server = "".join(f"Jun 19 11:40:54 box ollama[17]: {each}\n" for each in WHOLE.splitlines())
+    other = f"Jun 19 11:40:55 box {line}\n"
+    again = 'Jun 19 11:40:56 box ollama[17]: [GIN] 2026/06/19 - 11:40:56 | 200 | GET "/"\n'
+    assert ollama_log.parse(other + server + other + again) == ollama_log.parse(WHOLE)
 
 
 def test_a_last_start_without_devices_has_none_of_the_one_before() -> None:
@@ -438,7 +462,16 @@ def test_nothing_tells_nothing(text: str) -> None:
     assert ollama_log.parse(text) == NOTHING
 
 
-@pytest.mark.parametrize("text", ["root=/dev/sda1 ro\n", "\x7fELF\0\0", "{}"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "root=/dev/sda1 ro\n",
+        "\x7fELF\0\0",
+        "{}",
+        "[    0.5] pci 0000:00:02.0: slot 5\n[   99.1] amdgpu: Process ollama pid 7\n",
+        "Jun 19 11:40:54 box kernel: Out of memory: Killed process 7 (llama-server)\n",
+    ],
+)
 def test_text_of_another_kind_is_refused(text: str) -> None:
     with pytest.raises(ParseError):
         ollama_log.parse(text)

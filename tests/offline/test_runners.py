@@ -177,6 +177,14 @@ def test_a_command_in_every_form(text: str) -> None:
     assert runners.parse(text) == RunnerCommands(0, (RUNNER,))
 
 
+@pytest.mark.parametrize("quote", ['"', "'"])
+def test_quotes_of_a_shell_are_no_part_of_a_path(quote: str) -> None:
+    text = f"$ llama-server -c 8192 -m {quote}/my models/a.gguf{quote}"
+    for more in ("", " -ngl 9"):
+        (runner,) = runners.parse(text + more).runners
+        assert (runner.model, runner.ctx_total) == ("/my models/a.gguf", 8192)
+
+
 def test_windows_and_paths_with_blanks() -> None:
     program = r"C:\\Program Files\\Ollama\\ollama.exe"
     model = r"C:\\Users\\Ada L\\.ollama\\models\\blobs\\sha256-a1"

@@ -20,6 +20,12 @@ _LOGGED = re.compile(r"^(?:.*(?:kernel: |\] ?|<[0-9]+>|;))?(?:Kernel c|C)ommand 
 # A boot loader puts one of these first; other text over several lines is not a parameter line.
 _FIRST_KEYS = ("BOOT_IMAGE=", "initrd=", "root=")
 _WRAPPED = " \\"
+# A piece that a terminal or a mail program broke off: no prefix of a log's, no `NAME: `.
+_REST = re.compile(
+    r"(?!\[|<[0-9]|[0-9]+,[0-9]|[0-9]{4}-[0-9]{2}-|\w{1,4} [ 0-9]{2} |Unknown kernel )"
+    r"(?!.*:(?: |$))\S"
+)
+_SHORTEST, _TERMINAL = 40, 80  # columns: nothing breaks a shorter line; a terminal not before 80
 _LONGEST = 65_536  # characters; x86 takes 2048
 
 
@@ -90,8 +96,9 @@ def parse(text: str) -> Cmdline:
         ParseError: several lines without a kernel command line among them, binary data, or far
             more than any kernel takes.
     """
-    copies = _logged_copies(text)
-    line = copies[-1] if copies else _plain_line(text)
+    shown = _ESCAPE_CODE.sub("", text)
+    copies = _logged_copies(shown)
+    line = copies[-1] if copies else _plain_line(shown)
     if len(line) > _LONGEST:
         raise ParseError(f"not a kernel command line: it has more than {_LONGEST} characters")
     return read(line)
@@ -198,9 +205,9 @@ def _needs_quotes(text: str) -> bool:
 def _logged_copies(text: str) -> list[str]:
     """Return the copies of the line that a kernel log holds, less one that the end has cut."""
     found: list[str] = []
-    lines = _ESCAPE_CODE.sub("", text.replace("\0", "")).split("\n")
+    lines = _unbroken(text.replace("\0", "").split("\n"))
     for line in lines:
-        logged = _LOGGED.match(line.rstrip("\r"))
+        logged = _LOGGED.match(line)
         if logged is None:
             continue
         if found and found[-1].endswith(_WRAPPED):  # Linux 6.19 wraps a long line over messages
@@ -210,6 +217,31 @@ def _logged_copies(text: str) -> list[str]:
     if _is_cut(lines[-1], found):
         found.pop()
     return found
+
+
+def _unbroken(lines: Iterable[str]) -> list[str]:
+    """The lines of a log; a copy of the parameter line that was broken is one line again.
+
+    A mail program breaks it at a blank, a terminal at its width, in a word.
+    """
+    unbroken: list[str] = []
+    width = 0
+    for line in (line.rstrip("\r") for line in lines):
+        if width >= _SHORTEST and _REST.match(line):
+            unbroken[-1] += line if width >= _TERMINAL else f" {line}"
+            width = width if len(line) > width / 2 else 0  # else it is the last piece
+        else:
+            unbroken.append(line)
+            width = _width(line)
+    return unbroken
+
+
+def _width(line: str) -> int:
+    """How wide a copy is that may go on; one without any parameter does go on."""
+    logged = _LOGGED.match(line)
+    if logged is None:
+        return 0
+    return len(line) if logged[1].strip() else _SHORTEST
 
 
 def _is_cut(last_line: str, copies: list[str]) -> bool:

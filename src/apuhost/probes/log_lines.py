@@ -1,10 +1,12 @@
 """Lines of a service's log, however it was captured: whole again, and without their prefixes.
 
-journald writes `TIME HOST NAME[PID]: `, Compose `NAME  | `, `docker logs -t` a time. A terminal
+journald writes `TIME HOST NAME[PID]: `, Compose `NAME  | `, `docker logs -t` a time, Docker's own
+file a JSON object for each line. A terminal
 breaks a line at its width, in the middle of a word; a mail program breaks it at a blank. Only
 what slog's own rules show to be broken is put together again.
 """
 
+import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -19,6 +21,7 @@ _PREFIX = re.compile(
 _BEGINNING = re.compile(
     r"\s*(?:time=|\[GIN\]|[0-9]{4}/[0-9]{2}/|[a-z][\w ]*: |- \w+ *: |slot |srv )"
 )
+_JSON_FILE = '{"log":"'
 _OWN_KEY = re.compile(r"\s*((?:level|msg)=)")
 _ATTRIBUTE = re.compile(r'(?:\S*\s)?\s*(?:"[^"=]+"|[A-Za-z_][\w.]*)=(?:\S|$)|=\S')
 _TERMINAL = 80  # columns: a mail program breaks earlier, a terminal not before
@@ -49,7 +52,7 @@ def log_lines(lines: Iterable[str]) -> Iterator[LogLine]:
     """Yield the lines of a log as the service wrote them; it holds one line at a time."""
     held: _Held | None = None
     for line in lines:
-        physical = plain(line.rstrip("\r\n"))[:_MOST_CHARACTERS]
+        physical = plain(_logged(line.rstrip("\r\n")))[:_MOST_CHARACTERS]
         prefix = _PREFIX.match(physical)
         end = prefix.end() if prefix else 0
         if held and end == 0 and _goes_on(held, physical):
@@ -61,6 +64,16 @@ def log_lines(lines: Iterable[str]) -> Iterator[LogLine]:
         held = _Held(LogLine(process, physical[end:]), physical, prefixed=end > 0)
     if held:
         yield held.line
+
+
+def _logged(line: str) -> str:
+    """What Docker's json-file driver wrote a line for; any other line as it is."""
+    if not line.startswith(_JSON_FILE):
+        return line
+    try:
+        return str(json.loads(line)["log"]).rstrip("\r\n")
+    except (ValueError, RecursionError):
+        return line
 
 
 def _goes_on(held: _Held, piece: str) -> bool:

@@ -95,6 +95,7 @@ _STARTING = _phrase('starting (?:llama server|llama-server|runner)"? cmd=')
 _LOAD = re.compile(r'msg=load\s+request="\{Operation:(?:alloc|commit) ')  # a fit is only tried
 _OFFLOADED = _phrase("offloaded ([0-9]{1,6})/([0-9]{1,6}) layers to GPU")
 _CACHE = _phrase("prompt cache is enabled, size limit: ([0-9]{1,9}) MiB")
+_SERVERS = re.compile(r"time=\S+ level=|[a-z]\.go:[0-9]+")
 ANY = re.compile(
     r"server\s*config|blobs:|Listening|GPU|inference|vram|starting|msg=load\b|offloaded|cache\s*is"
     r"|VRAM|using\s*device|free\)|free$|ggml_vulkan: |version\s*is|ErrorOut|ErrorDevice|ailed\s*to"
@@ -104,8 +105,13 @@ ANY = re.compile(
 
 
 def start_by_process(line: LogLine, start: Start) -> Start:
-    """The start that a line of journald's belongs to: a process of another number is a new one."""
+    """The start that a line of journald's belongs to: a server of another number is a new one.
+
+    A runner, and a client in a unit of its own, also have numbers, but do not write as servers.
+    """
     if line.process is None or not line.process.startswith("ollama"):
+        return start
+    if not _SERVERS.search(line.text):
         return start
     if start.process not in (None, line.process):
         start = replace(_next(start), known=True)

@@ -160,9 +160,10 @@ def loaded_with(runner: Runner, request: str) -> Runner:
 
 
 def words(command: str) -> tuple[str, ...]:
-    """Return the words of a command line that was printed without quotes.
+    """Return the words of a command line, which a program prints without quotes.
 
-    What follows an option that takes a path belongs to the path up to the next option.
+    What follows an option that takes a path belongs to the path up to the next option. Quotes
+    around a word are those of somebody's shell.
     """
     split: list[str] = []
     option = ""
@@ -173,7 +174,7 @@ def words(command: str) -> tuple[str, ...]:
             split[-1] = f"{split[-1]} {word}"
             continue
         split.append(word)
-    return tuple(split)
+    return tuple(word.strip(word[0]) if word[0] in "\"'" else word for word in split)
 
 
 def _options(arguments: Sequence[str]) -> _Options:
