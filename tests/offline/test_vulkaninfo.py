@@ -171,6 +171,13 @@ def test_a_cut_answer_is_not_complete(end: str) -> None:
     assert read.error is None
 
 
+@pytest.mark.parametrize("end", ["VULKANINFO", "1.4.309", "Devices:"])
+def test_an_answer_that_is_cut_behind_a_warning_is_not_complete(end: str) -> None:
+    warning = "ERROR: [Loader Message] Code 0 : a.so: wrong ELF class: ELFCLASS32\n"
+    read = vulkaninfo.parse(warning + WHOLE[: WHOLE.index(end) + len(end)])
+    assert (read.devices, read.error, read.complete) == ((), warning.strip(), False)
+
+
 def test_nothing_tells_nothing() -> None:
     assert vulkaninfo.parse("") == Vulkaninfo((), None, False)
 

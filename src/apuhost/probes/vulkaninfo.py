@@ -43,6 +43,7 @@ _KEY = "|".join(_KEYS)
 _FIELD = re.compile(rf"(?<![A-Za-z])((?:{_KEY})(?:/(?:{_KEY}))*)[ \t]*=(.*)")
 _HEADING = re.compile(r"(?<![A-Za-z0-9_])GPU([0-9]{1,4})(?::(.*)|[ \t]*)$")
 _BANNER = re.compile(r"(?m)(?:^|[ \t|:])VULKANINFO[ \t]*$")
+_BEGUN = re.compile(r"(?m)^[^\n]{0,80}(?:VULKANINFO|Vulkan Instance Version)")
 # A name or version that a mail program broke before its parentheses or inside of them.
 _BREAKABLE = re.compile(r"deviceName|driverInfo")
 _BROKEN_OFF = re.compile(r"[ \t]*(?:\([^=]*|[^=()]*)\)[ \t]*")
@@ -121,10 +122,12 @@ def parse(text: str) -> Vulkaninfo:
     # The banner may come after what was said on standard error.
     gpu = any(device.name and not device.cpu for device in devices)
     errors = [] if gpu else _troubles(shown.split("\n"))
+    # It prints its version when it has counted the devices: an error before is its whole answer.
+    answered = bool(errors) and not _BEGUN.search(shown)
     return Vulkaninfo(
         devices,
         "; ".join(errors) or None,
-        _whole(devices[-1]) and not _FIELD.search(lines[-1]) if devices else bool(errors),
+        _whole(devices[-1]) and not _FIELD.search(lines[-1]) if devices else answered,
     )
 
 
