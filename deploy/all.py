@@ -4,7 +4,7 @@ Packages and firmware come before the one reboot, since only a boot loads firmwa
 since it looks for GPUs once, when it starts.
 """
 
-from deploy.docker import docker, network
+from deploy.docker import docker, network, retire_certificates
 from deploy.facts import wants
 from deploy.kernel import kernel
 from deploy.models import models
@@ -26,5 +26,7 @@ reboot(name="reboot")
 admit_containers(name="admit, with Docker")
 if wants("ollama"):
     ollama()
+if wants("docker"):
+    retire_certificates()
 if wants("models"):
     models()

@@ -4,7 +4,8 @@ from pyinfra import host
 from pyinfra.api import deploy, operation
 
 from apuhost.changes import docker as changes
-from apuhost.changes import docker_ce
+from apuhost.changes import docker_ce, site_ca
+from apuhost.probes.daemon_json import DROP_INS
 from deploy.facts import Known, known
 from deploy.operations import (
     LOCK,
@@ -25,7 +26,7 @@ command -v update-ca-certificates >/dev/null || {{
 {APT}get install -y --no-install-recommends --no-remove ca-certificates
 }}
 # What is gone leaves a dangling link, which only a fresh start clears.
-[ -e {changes.SITE_CA} ] && fresh= || fresh=--fresh
+[ -e {site_ca.PATH} ] && fresh= || fresh=--fresh
 update-ca-certificates $fresh
 """
 
@@ -53,6 +54,10 @@ systemctl restart docker.service
 docker info >/dev/null
 """
 
+
+# dockerd trusts what it read at its start, and of a file that is gone nothing tells: the folder of
+# its drop-ins is newer then, and this run or the next one restarts it.
+OUTDATE = f"set -e\n{LOCK}\nmkdir -p {DROP_INS}\ntouch {DROP_INS}"
 
 # $1 the fingerprint, $2 where the key goes: apt trusts it for Docker's packages alone (Signed-By).
 # A second key beside the right one is refused with it: apt would trust both.
@@ -94,6 +99,7 @@ def network() -> None:
 def docker() -> None:
     """daemon.json comes before the engine, so that its first start has it."""
     daemon_json(name="daemon.json")
+    key(name="Docker's key")
     write_files(name="Docker's package source", changes=docker_ce.repository)
     replace(name="Docker of Docker's own packages")
     install(name="Docker", missing=(changes.packages,))
@@ -102,11 +108,31 @@ def docker() -> None:
     join(name="group docker", members=changes.members)
 
 
+@deploy("certificates that go")
+def retire_certificates() -> None:
+    """What nobody asks for any more, after the containers that mounted it were made again."""
+    remove_certificates(name="site certificates that nobody asks for")
+    trust(name="trusted certificates")
+    restart(name="Docker trusts them no more")
+
+
+@operation()
+@asks_host(("units",))
+def remove_certificates(host_is: Known) -> Commands:
+    """Remove the site's certificates when no container mounts them."""
+    due = site_ca.leaving(host_is.derived, host_is.facts)
+    if not due or site_ca.mounting(host_is.facts):
+        host.noop("nothing goes")
+        return
+    yield root_script(OUTDATE)
+    yield write_file(due[0], ":")
+
+
 @operation()
 @asks_host(("units",))
 def trust(host_is: Known) -> Commands:
     """Make the site's certificates part of what every program trusts."""
-    if not changes.untrusted(host_is.derived, host_is.facts):
+    if not site_ca.untrusted(host_is.derived, host_is.facts):
         host.noop("certificates are as they should be")
         return
     yield root_script(TRUST)
@@ -126,17 +152,25 @@ def daemon_json(host_is: Known) -> Commands:
 
 
 @operation()
-@asks_host((*PACKAGES_CHANGING, *CHANGING))
-def replace(host_is: Known) -> Commands:
-    """Docker's own packages with their key, and out goes what cannot stand beside them."""
-    missing = changes.packages(host_is.derived, host_is.facts)
-    if not (missing and docker_ce.wanted(host_is.derived)):
-        host.noop("they are not asked for, or here")
+@asks_host((*PACKAGES_CHANGING, "apt_sources"))
+def key(host_is: Known) -> Commands:
+    """Docker's key, before the source that apt reads by it."""
+    if not docker_ce.key(host_is.derived, host_is.facts):
+        host.noop("it is not needed, or here")
         return
     yield root_script(KEY, docker_ce.FINGERPRINT, docker_ce.KEYRING)
+
+
+@operation()
+@asks_host((*PACKAGES_CHANGING, *CHANGING))
+def replace(host_is: Known) -> Commands:
+    """Docker's own packages in, and out what cannot stand beside them."""
     gone = docker_ce.conflicting(host_is.derived, host_is.facts)
-    if gone:
-        yield root_script(REPLACE, " ".join(gone), *missing, *(f"{name}-" for name in gone))
+    if not gone:
+        host.noop("nothing stands in the way of Docker's packages")
+        return
+    missing = changes.packages(host_is.derived, host_is.facts)
+    yield root_script(REPLACE, " ".join(gone), *missing, *(f"{name}-" for name in gone))
 
 
 @operation()

@@ -87,6 +87,7 @@ def test_an_engine_at_work() -> None:
         http_proxy="http://***@proxy:3128",
         https_proxy=None,
         no_proxy="localhost,.lan",
+        linked_roots={},
     )
 
 

@@ -215,13 +215,14 @@ def test_a_user_who_is_not_in_dockers_group_is_named() -> None:
 
 def networked(proxy: str = PROXY, **files: str) -> HostFacts:
     """A host with the proxy's and the certificates' files; dockerd says that it uses `proxy`."""
-    asked = {"docker_proxy": PROXY, "docker_no_proxy": "localhost", "docker_site_ca": CA}
+    direct = ["localhost"]
+    asked = {"docker_proxy": PROXY, "docker_no_proxy": direct, "docker_site_ca": CA}
     rendered = {
-        APT_PROXY: stack.rendered("docker", APT_PROXY, asked | {"docker_no_proxy": ["localhost"]}),
+        APT_PROXY: stack.rendered("docker", APT_PROXY, {**asked, "docker_direct_hosts": direct}),
         SITE_CA: CA,
         **files,
     }
-    drop_in = stack.rendered("docker", PROXY_DROP_IN, asked | {"docker_no_proxy": ["localhost"]})
+    drop_in = stack.rendered("docker", PROXY_DROP_IN, asked)
     return host_facts(
         docker=stack.docker(HttpProxy=proxy, HttpsProxy=proxy),
         daemon_json=stack.daemon_json(**{PROXY_DROP_IN: drop_in}),

@@ -65,7 +65,7 @@ def given(role: str) -> Mapping[str, object]:
     derived = derive(settings(docker_proxy="http://proxy.example:3128"), facts)
     values: dict[str, Mapping[str, object]] = {
         "kernel": kernel.values(derived),
-        "docker": {**docker.values(derived), **docker_ce.values(facts)},
+        "docker": {**docker.values(derived, facts), **docker_ce.values(facts)},
         "ollama": compose.values(derived, facts),
         "models": models.values(derived),
     }

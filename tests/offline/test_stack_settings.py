@@ -486,7 +486,9 @@ PLACES = pieces("a", "Z9", ".a", "*", "*.", "::1", "/8", "/", "//", "-", "[", "%
 def test_a_proxys_files_have_the_form_of_their_readers(tried: list[str]) -> None:
     places = [place for place in tried if not problems(docker_no_proxy=[place])]
     proxy = "http://proxy.example:3128"
-    values = settings(docker_proxy=proxy, docker_no_proxy=places).docker.model_dump()
+    values = docker.values(
+        derive(settings(docker_proxy=proxy, docker_no_proxy=places), FACTS), FACTS
+    )
     unit = roles.render("docker", docker.PROXY_DROP_IN, values)
     assert unit.splitlines()[-1] == f'Environment="NO_PROXY={",".join(places)}"'
     assert all(

@@ -377,14 +377,14 @@ def test_nothing_else_goes(root: Root) -> None:
     assert not any("-y" in line for line in root.said)
 
 
-PLACES = ["::1", "10.0.0.0/8", "*.lan", ".example.com", "a-b.example", "192.0.2.1"]
+HOSTS = ["a-b.example", "192.0.2.1"]
 needs_apt = pytest.mark.skipif(not shutil.which("apt-config"), reason="apt is not here")
 
 
 @needs_apt
 def test_apt_reads_the_proxys_file_as_it_is_meant(tmp_path: Path) -> None:
     proxy = "http://[2001:db8::1]:3128"
-    values = {"docker_proxy": proxy, "docker_no_proxy": PLACES}
+    values = {"docker_proxy": proxy, "docker_direct_hosts": HOSTS}
     file = tmp_path / "apt.conf"
     file.write_text(roles.render("docker", changes.APT_PROXY, values))
     said = subprocess.run(
@@ -397,8 +397,8 @@ def test_apt_reads_the_proxys_file_as_it_is_meant(tmp_path: Path) -> None:
     assert said.stderr == ""
     for scheme in ("http", "https"):
         assert f'Acquire::{scheme}::Proxy "{proxy}";' in said.stdout.splitlines()
-        for place in PLACES[3:]:
-            assert f'Acquire::{scheme}::Proxy::{place} "DIRECT";' in said.stdout.splitlines()
+        for host in HOSTS:
+            assert f'Acquire::{scheme}::Proxy::{host} "DIRECT";' in said.stdout.splitlines()
 
 
 @pytest.mark.parametrize(("there", "option"), [(True, ""), (False, "--fresh")])

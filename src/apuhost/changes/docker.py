@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from apuhost import roles
-from apuhost.changes import FileChange, RolePlan, docker_ce, due
+from apuhost.changes import FileChange, RolePlan, docker_ce, due, site_ca, unproxied
 from apuhost.derived import Derived
 from apuhost.host_facts import HostFacts
 from apuhost.probes import ParseError, daemon_json
@@ -13,7 +13,7 @@ from apuhost.probes import ParseError, daemon_json
 DAEMON_JSON = "/etc/docker/daemon.json"
 PROXY_DROP_IN = "/etc/systemd/system/docker.service.d/zz-apuhost-proxy.conf"
 APT_PROXY = "/etc/apt/apt.conf.d/zz-apuhost-proxy"
-SITE_CA = "/usr/local/share/ca-certificates/apuhost-site.crt"
+SITE_CA = site_ca.PATH
 GROUP = "docker"
 
 DISTRO = {
@@ -21,6 +21,9 @@ DISTRO = {
     "ubuntu": ("docker.io", "docker-compose-v2"),
 }
 """By name: trixie's docker.io only recommends docker-cli, and then there is no `docker` at all."""
+
+ENGINES = frozenset({"docker.io", "docker-ce"})
+"""The packages with dockerd, of which dpkg has one at a time."""
 
 RELOADED = frozenset({"live-restore", "registry-mirrors", "insecure-registries", "debug", "labels"})
 """Keys of daemon.json that dockerd takes up while it runs (dockerd(8), reload of configuration)."""
@@ -34,9 +37,11 @@ def plan(derived: Derived, facts: HostFacts) -> RolePlan:
             *network(derived, facts),
             *docker_ce.repository(derived, facts),
             *daemon_file(derived, facts),
+            *site_ca.leaving(derived, facts),
         ),
         actions=(
-            *due("certificates", "made known", untrusted(derived, facts)),
+            *due("certificates", "made known", _untrusted(derived, facts)),
+            *due("Docker's key", "fetched and compared", docker_ce.key(derived, facts)),
             *due("packages", "removed for docker-ce", docker_ce.conflicting(derived, facts)),
             *due("packages", "installed", packages(derived, facts)),
             *due("engine", "started", stopped(derived, facts)),
@@ -50,23 +55,24 @@ def plan(derived: Derived, facts: HostFacts) -> RolePlan:
 
 def network(derived: Derived, facts: HostFacts) -> tuple[FileChange, ...]:
     """The site's certificates and proxy, before anything is downloaded."""
-    docker = derived.settings.docker
-    wanted = {
-        SITE_CA: docker.docker_site_ca,
-        APT_PROXY: _rendered(APT_PROXY, derived) if docker.docker_proxy else "",
-        PROXY_DROP_IN: _rendered(PROXY_DROP_IN, derived) if docker.docker_proxy else "",
-    }
+    proxied = bool(derived.settings.docker.docker_proxy)
+    paths = (APT_PROXY, PROXY_DROP_IN)
+    wanted = {path: _rendered(path, derived, facts) if proxied else "" for path in paths}
     files = {file.path: file.text for file in (*facts.units.files, *facts.daemon_json.drop_ins)}
-    return tuple(
-        FileChange(path, files.get(path), text, _why(files.get(path), text), operators=False)
-        for path, text in wanted.items()
-        if files.get(path, "") != text
+    return (
+        *site_ca.arriving(derived, facts),
+        *(
+            FileChange(path, files.get(path), text, _why(files.get(path), text), operators=False)
+            for path, text in wanted.items()
+            if files.get(path, "") != text
+        ),
     )
 
 
-def values(derived: Derived) -> dict[str, object]:
+def values(derived: Derived, facts: HostFacts) -> dict[str, object]:
     """The variables that roles/docker/templates may use."""
-    return derived.settings.docker.model_dump()
+    direct = unproxied.hosts(derived, facts)
+    return {**derived.settings.docker.model_dump(), "docker_direct_hosts": direct}
 
 
 def daemon_values(derived: Derived) -> dict[str, object]:
@@ -78,9 +84,9 @@ def daemon_values(derived: Derived) -> dict[str, object]:
 
 
 def daemon_file(derived: Derived, facts: HostFacts) -> tuple[FileChange, ...]:
-    """daemon.json with our keys; as it is when it is no JSON (that is refused)."""
+    """daemon.json with our keys; as it is when it is no JSON or no file (that is refused)."""
     before, ours = facts.daemon_json.daemon_json, daemon_values(derived)
-    if holds(before, ours):
+    if holds(before, ours) or facts.daemon_json.in_its_place:
         return ()
     try:
         after = daemon_json.merged(_without_foreign_logs(before), ours, DAEMON_JSON)
@@ -110,10 +116,10 @@ def _without_foreign_logs(text: str | None) -> str | None:
     return json.dumps({key: value for key, value in found.items() if key != "log-opts"}, indent=2)
 
 
-def untrusted(derived: Derived, facts: HostFacts) -> tuple[str, ...]:
-    """Why update-ca-certificates must run: the site's certificates come, change or go."""
-    changing = [change for change in network(derived, facts) if change.path == SITE_CA]
-    return tuple(f"{change.path} changes" for change in changing) or facts.units.untrusted
+def _untrusted(derived: Derived, facts: HostFacts) -> tuple[str, ...]:
+    """Why the host's trust is made anew: the site's certificates come, change or go."""
+    going = tuple(f"{change.path} goes" for change in site_ca.leaving(derived, facts))
+    return (*site_ca.untrusted(derived, facts), *going)
 
 
 def works(facts: HostFacts) -> bool:
@@ -130,15 +136,22 @@ def comes_up(derived: Derived, facts: HostFacts) -> bool:
 def packages(derived: Derived, facts: HostFacts) -> tuple[str, ...]:
     """Packages that the engine lacks, of the source that was asked for."""
     installed = facts.packages.installed
-    source = derived.settings.docker.docker_source
+    asked = derived.settings.docker.docker_source
     whole = facts.docker.installed and facts.docker.compose is not None
-    if source == "auto" and (whole or facts.docker.source == "other"):
+    if asked == "auto" and facts.docker.source == "other":
         return ()  # it is kept, and started where it does not run
-    if source == "docker-ce" or (source == "auto" and "docker-ce" in installed):
-        wanted: tuple[str, ...] = docker_ce.PACKAGES
-    else:
-        wanted = DISTRO[facts.os_release.family]
-    return tuple(name for name in wanted if name not in installed)
+    if asked == "auto" and whole:
+        known = (*docker_ce.PACKAGES, *DISTRO[facts.os_release.family])
+        return tuple(name for name in known if name in facts.packages.broken)
+    wanted = {"docker-ce": docker_ce.PACKAGES, "distro": DISTRO[facts.os_release.family]}
+    return tuple(name for name in wanted[source(derived, facts)] if name not in installed)
+
+
+def source(derived: Derived, facts: HostFacts) -> str:
+    """Whose packages are to be whole: distro or docker-ce."""
+    asked = derived.settings.docker.docker_source
+    own = "docker-ce" if "docker-ce" in docker_ce.there(facts) else "distro"
+    return own if asked == "auto" else asked
 
 
 def installed_source(facts: HostFacts) -> str:
@@ -178,6 +191,7 @@ def restarting(derived: Derived, facts: HostFacts) -> tuple[str, ...]:
         return ()
     read = [change for change in network(derived, facts) if change.path != APT_PROXY]
     read += [each for each in daemon_file(derived, facts) if not reload_is_enough(each)]
+    read += site_ca.leaving(derived, facts)
     return (*outdated(facts), *(f"{change.path} changes" for change in read))
 
 
@@ -200,8 +214,8 @@ def reload_is_enough(change: FileChange) -> bool:
     return all(key in RELOADED for key in keys if before.get(key) != after.get(key))
 
 
-def _rendered(path: str, derived: Derived) -> str:
-    return roles.render("docker", path, values(derived))
+def _rendered(path: str, derived: Derived, facts: HostFacts) -> str:
+    return roles.render("docker", path, values(derived, facts))
 
 
 def _why(before: str | None, after: str) -> str:
@@ -227,3 +241,6 @@ def _notes(derived: Derived, facts: HostFacts) -> Iterator[str]:
         yield f"in the group docker, {', '.join(users)} can become root"
     if derived.settings.docker.docker_source == "auto" and packages(derived, facts):
         yield "no whole engine: the distribution's is installed"
+    for host in unproxied.inexpressible(derived, facts):
+        yield f"apt asks the proxy for {host}, too: its file names no address of IPv6"
+    yield from site_ca.notes(derived, facts)

@@ -1,5 +1,7 @@
 """Docker's own packages, where `docker_source: docker-ce` asks for them."""
 
+from collections.abc import Iterator
+
 from apuhost import roles
 from apuhost.changes import FileChange, owned
 from apuhost.derived import Derived
@@ -25,11 +27,25 @@ def wanted(derived: Derived) -> bool:
 
 
 def repository(derived: Derived, facts: HostFacts) -> tuple[FileChange, ...]:
-    """Docker's package source, unless the host has one from somebody else already."""
-    before = next((file.text for file in facts.apt_sources.files if file.path == SOURCE), None)
-    if not wanted(derived) or (before is None and _known(facts)):
+    """Docker's package source: new, unless somebody else's is here, or gone with its key."""
+    if not wanted(derived):
+        return tuple(_left_over(facts))
+    before = _text(SOURCE, facts)
+    if before is None and _known(facts):
         return ()
     return owned(SOURCE, before, roles.render("docker", SOURCE, values(facts)))
+
+
+def key(derived: Derived, facts: HostFacts) -> tuple[str, ...]:
+    """Why Docker's key is fetched, before our source: apt takes nothing from that without it."""
+    ours = _text(SOURCE, facts) is not None or bool(repository(derived, facts))
+    due = wanted(derived) and ours and _text(KEYRING, facts) is None
+    return (f"{KEYRING} is not there",) if due else ()
+
+
+def there(facts: HostFacts) -> frozenset[str]:
+    """Packages that are installed, or that dpkg left half-way."""
+    return frozenset((*facts.packages.installed, *facts.packages.broken))
 
 
 def values(facts: HostFacts) -> dict[str, object]:
@@ -46,9 +62,9 @@ def values(facts: HostFacts) -> dict[str, object]:
 
 def conflicting(derived: Derived, facts: HostFacts) -> tuple[str, ...]:
     """Packages that go for Docker's own: containers stop until it is there, their data stay."""
-    installed = facts.packages.installed
-    missing = any(name not in installed for name in PACKAGES)
-    return tuple(name for name in CONFLICTS if wanted(derived) and missing and name in installed)
+    missing = any(name not in facts.packages.installed for name in PACKAGES)
+    going = missing and wanted(derived)
+    return tuple(name for name in CONFLICTS if going and name in there(facts))
 
 
 def _known(facts: HostFacts) -> bool:
@@ -56,3 +72,20 @@ def _known(facts: HostFacts) -> bool:
         source.enabled and any("download.docker.com" in uri for uri in source.uris)
         for source in facts.apt_sources.sources
     )
+
+
+def _left_over(facts: HostFacts) -> Iterator[FileChange]:
+    """Our source and its key, where the engine is of another; what another source names stays."""
+    if "docker-ce" in there(facts):
+        return
+    named = any(
+        source.signed_by == KEYRING and source.path != SOURCE
+        for source in facts.apt_sources.sources
+    )
+    for path in (SOURCE,) if named else (SOURCE, KEYRING):
+        if (text := _text(path, facts)) is not None:
+            yield FileChange(path, text, "", "emptied: docker-ce is not asked for", operators=False)
+
+
+def _text(path: str, facts: HostFacts) -> str | None:
+    return next((file.text for file in facts.apt_sources.files if file.path == path), None)

@@ -7,13 +7,14 @@ there. apt passes over files whose names hold other characters than letters, dig
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from apuhost.probes import files
 from apuhost.probes.files import TextFile
 
 _FOLDER = "/etc/apt/sources.list.d"
+_MIRRORS = "/etc/apt/mirrors"
 _FRAME = "==> "
 
 # A candidate is what apt would install from the lists that it has; nothing is fetched.
@@ -21,10 +22,17 @@ COMMAND = (
     "LC_ALL=C apt-cache policy firmware-amd-graphics | "
     "awk '/^[^ ].*:$/ { name = substr($0, 1, length($0) - 1) } "
     '/^  Candidate: [^(]/ { print "candidate", name, $2 }\'; '
-    + files.command("/etc/apt/sources.list", f"{_FOLDER}/*.list", f"{_FOLDER}/*.sources")
+    + files.command(
+        "/etc/apt/sources.list",
+        f"{_FOLDER}/*.list",
+        f"{_FOLDER}/*.sources",
+        f"{_MIRRORS}/*",
+        "/etc/apt/keyrings/apuhost-*.asc",
+    )
 )
 
-_COUNTS = re.compile(r".*/[A-Za-z0-9_.-]+")
+_COUNTS = re.compile(rf"(?:/etc/apt/sources\.list|{re.escape(_FOLDER)}/[A-Za-z0-9_.-]+)")
+_MIRROR_LIST = re.compile(r"mirror\+file:(?://)?(/.*)")
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _WORD = re.compile(r"[^ \t\r\n\v\f]+")
 _QUOTING_WORD = re.compile(r'(?:\[[^\]\n]*\]|"[^"\n]*"|[^ \t\r\n\v\f#\["])+')
@@ -56,7 +64,10 @@ class Source:
 
 @dataclass(frozen=True)
 class AptSources:
-    """Every entry that apt reads, every file as it is, and the versions that apt would install."""
+    """Every entry that apt reads, every file as it is, and the versions that apt would install.
+
+    The files are those of sources, lists of mirrors in /etc/apt/mirrors, and keys of ours.
+    """
 
     sources: tuple[Source, ...]
     files: tuple[TextFile, ...]
@@ -68,6 +79,21 @@ class AptSources:
             source.enabled and "deb" in source.types and component in source.components
             for source in self.sources
         )
+
+    def addresses(self, source: Source) -> tuple[str, ...]:
+        """Where an entry's packages come from: a list of mirrors stands for what is in it.
+
+        A list that was not read stands for itself (apt-transport-mirror(1)).
+        """
+        return tuple(address for uri in source.uris for address in self._mirrors(uri))
+
+    def _mirrors(self, uri: str) -> tuple[str, ...]:
+        path = _MIRROR_LIST.fullmatch(uri)
+        text = next((file.text for file in self.files if path and file.path == path[1]), None)
+        if text is None:
+            return (uri,)
+        lines = (line.split() for line in text.splitlines() if not line.startswith("#"))
+        return tuple(words[0] for words in lines if words)
 
 
 @dataclass(frozen=True)
@@ -99,16 +125,22 @@ def parse(text: str) -> AptSources:
     )
 
 
-def with_component(text: str, path: str, component: str, beside: str = "main") -> str:
+def with_component(
+    text: str,
+    path: str,
+    component: str,
+    beside: str = "main",
+    belongs: Callable[[Source], bool] = lambda _: True,
+) -> str:
     """Return the file with the component added to each enabled source of binary packages.
 
-    It goes behind `beside`, to the entries that have that and lack the component; every other
-    byte stays. The form is told by the path, as apt does.
+    It goes behind `beside`, to the entries that `belongs` tells and that lack the component; every
+    other byte stays. The form is told by the path, as apt does.
     """
     edited = text
     for entry in reversed(tuple(_entries(text, path))):
         source = entry.source
-        if "deb" not in source.types or not source.enabled or source.flat:
+        if "deb" not in source.types or not source.enabled or source.flat or not belongs(source):
             continue
         if beside in source.components and component not in source.components:
             end = entry.ends[source.components.index(beside)]

@@ -17,7 +17,13 @@ from apuhost.probes.files import TextFile
 
 PATH = "/etc/docker/daemon.json"
 DROP_INS = "/etc/systemd/system/docker.service.d"
-COMMAND = files.command(PATH, f"{DROP_INS}/*.conf")
+_KIND = "kind"
+COMMAND = f"""
+if [ -e {PATH} ] && ! [ -f {PATH} ]; then
+  kind=$(stat -L -c %F {PATH})
+  printf '==> %d {_KIND}\\n%s\\n' "${{#kind}}" "$kind"
+fi
+""" + files.command(PATH, f"{DROP_INS}/*.conf")
 
 _MIRRORS, _INSECURE = "registry-mirrors", "insecure-registries"
 _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]:]|-?(?:Infinity|[0-9][0-9.eE+-]*)|NaN')
@@ -53,10 +59,14 @@ class DaemonJson:
 
 @dataclass(frozen=True)
 class DockerFiles:
-    """daemon.json as it is (None: there is none), and the drop-ins of docker.service."""
+    """daemon.json as it is (None: there is none), and the drop-ins of docker.service.
+
+    `in_its_place` is what has daemon.json's name and is no file, such as "directory".
+    """
 
     daemon_json: str | None
     drop_ins: tuple[TextFile, ...]
+    in_its_place: str = ""
 
 
 def parse(text: str) -> DaemonJson:
@@ -83,8 +93,9 @@ def parse_files_of(text: str) -> DockerFiles:
         ParseError: the frames do not add up.
     """
     found = files.parse_files(text)
-    daemon_json = next((file.text for file in found if file.path == PATH), None)
-    return DockerFiles(daemon_json, tuple(file for file in found if file.path != PATH))
+    told = {file.path: file.text for file in found}
+    drop_ins = tuple(file for file in found if file.path not in (PATH, _KIND))
+    return DockerFiles(told.get(PATH), drop_ins, told.get(_KIND, ""))
 
 
 def merged(text: str | None, ours: Mapping[str, Any], path: str = PATH) -> str:

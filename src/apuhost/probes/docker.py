@@ -11,6 +11,7 @@ from typing import Any
 
 from apuhost.probes import ParseError
 from apuhost.probes.containers import DOCKER_TIMEOUT_S
+from apuhost.probes.daemon_json import PATH
 from apuhost.probes.json_values import checked, load_object, member, objects, texts
 from apuhost.probes.pairs import pairs
 from apuhost.probes.secrets import HIDDEN
@@ -30,6 +31,9 @@ done
 [ -e /snap/bin/docker ] && echo 'tool_snap=/snap/bin/docker'
 systemctl show docker.service -p LoadState -p ActiveState -p UnitFileState
 systemctl show docker.service -p ExecStart | sed -n 's/.*path=\\([^ ;]*\\) .*/ExecStart=\\1/p'
+root=$(sed -n 's/.*"data-root"[[:space:]]*:[[:space:]]*"\\([^"]*\\)".*/\\1/p' {PATH} 2>/dev/null |
+  head -n 1)
+case $root in /*) printf 'root=%s\\nlinked=%s\\n' "$root" "$(readlink -m -- "$root")" ;; esac
 if command -v docker >/dev/null; then
   printf 'client=%s\\n' "$(timeout {DOCKER_TIMEOUT_S} docker --version)"
   timeout {DOCKER_TIMEOUT_S} docker info --format '{{{{json .}}}}' 2>&1 |
@@ -54,7 +58,8 @@ class Docker:
     and daemon are both there. `compose` is the version of the plugin; `error` the client's words
     when no daemon answers. `firewall` is iptables or nftables, with +firewalld where that is at
     work (28.1 and later tell). Mirrors end without a slash; registries on loopback, which docker
-    never asks TLS of, are left out; logins in proxies read ***.
+    never asks TLS of, are left out; logins in proxies read ***. `linked_roots` has the data root
+    that daemon.json names, and the folder that its links lead to.
     """
 
     source: str
@@ -78,6 +83,7 @@ class Docker:
     http_proxy: str | None
     https_proxy: str | None
     no_proxy: str | None
+    linked_roots: Mapping[str, str]
 
 
 def parse(text: str) -> Docker:
@@ -116,7 +122,12 @@ def parse(text: str) -> Docker:
         http_proxy=member(info, "HttpProxy", "") or None,
         https_proxy=member(info, "HttpsProxy", "") or None,
         no_proxy=member(info, "NoProxy", "") or None,
+        linked_roots=_linked(values),
     )
+
+
+def _linked(values: Mapping[str, str]) -> dict[str, str]:
+    return {values["root"]: values["linked"]} if {"root", "linked"} <= values.keys() else {}
 
 
 def _source(values: Mapping[str, str]) -> str:

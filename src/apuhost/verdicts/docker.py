@@ -1,9 +1,11 @@
 """Verdicts on the docker role: does the engine work, with our settings, through the network?"""
 
 import json
+import re
 from collections.abc import Iterator
 
 from apuhost.changes import docker as changes
+from apuhost.changes import site_ca
 from apuhost.derived import Derived
 from apuhost.host_facts import HostFacts, Unreadable
 from apuhost.probes import daemon_json as daemon_file
@@ -22,6 +24,8 @@ UNFIT = {
     "podman": ("its docker is podman", "apt-get remove podman-docker, then deploy"),
 }
 ROOTLESS = ("its docker runs without root", "dockerd-rootless-setuptool.sh uninstall, then deploy")
+
+_REMAPPED = re.compile(r"/[0-9]+\.[0-9]+$")
 
 IDS = ("docker.engine", "docker.daemon_json", "docker.network")
 """What `verdicts` answers, in its order."""
@@ -69,6 +73,20 @@ def network(derived: Derived, facts: HostFacts) -> Verdict:
     )
 
 
+def has_data_in(root: str, facts: HostFacts) -> bool:
+    """Whether the engine's data are under this root.
+
+    dockerd follows the root's links, and for remapped users it adds a folder UID.GID (moby's
+    setupDaemonRoot): `docker info` tells what came of it.
+    """
+    found = facts.docker.data_root
+    if found is None:
+        return False
+    if facts.docker.userns:
+        found = _REMAPPED.sub("", found)
+    return found in (root, facts.docker.linked_roots.get(root, root))
+
+
 def _set_up(derived: Derived, facts: HostFacts) -> Found:
     found = facts.docker
     if found.source in UNFIT or found.rootless:
@@ -104,7 +122,10 @@ def _answers(facts: HostFacts) -> Found:
 
 
 def _holds_keys(derived: Derived, facts: HostFacts) -> Found:
-    text = facts.daemon_json.daemon_json
+    text, kind = facts.daemon_json.daemon_json, facts.daemon_json.in_its_place
+    if kind:
+        said = f"{changes.DAEMON_JSON} is a {kind}"
+        return Found(False, "daemon.json is no file", said, f"remove {changes.DAEMON_JSON} by hand")
     if text is None:
         return Found(False, "no daemon.json", f"{changes.DAEMON_JSON} is not there", DEPLOY)
     found = daemon_file.parse(text)
@@ -144,7 +165,7 @@ def _taken_up(derived: Derived, facts: HostFacts) -> Found:
             f"systemctl reload {UNIT}",
         )
     root = derived.settings.docker.docker_data_root
-    if root and found.data_root != root:
+    if root and not has_data_in(root, facts):
         said = f"docker info: DockerRootDir is {found.data_root}"
         fix = f"move {found.data_root} there by hand, then deploy"
         return Found(False, "docker's data are elsewhere", said, fix)
@@ -154,10 +175,10 @@ def _taken_up(derived: Derived, facts: HostFacts) -> Found:
 
 
 def _networked(derived: Derived, facts: HostFacts) -> Found:
-    for change in changes.network(derived, facts):
+    for change in (*changes.network(derived, facts), *site_ca.leaving(derived, facts)):
         state = "is not there" if change.before is None else "is not as asked"
         return Found(False, f"{change.path} {state}", f"{change.path} {state}", DEPLOY)
-    for reason in changes.untrusted(derived, facts):
+    for reason in site_ca.untrusted(derived, facts):
         return Found(False, "the site's certificates are not trusted", reason, DEPLOY)
     return Found(True, "files as asked")
 

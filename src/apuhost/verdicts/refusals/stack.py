@@ -10,6 +10,7 @@ from apuhost.derived import Derived
 from apuhost.host_facts import HostFacts, Unreadable
 from apuhost.probes import daemon_json
 from apuhost.probes.firewall import Listening
+from apuhost.verdicts.docker import has_data_in
 from apuhost.verdicts.refusals.topic import Refusal
 
 MIB = 1024 * 1024
@@ -64,7 +65,9 @@ def _firmware(derived: Derived, facts: HostFacts) -> Iterator[str]:
     if lacking and not vulkan_changes.sources(derived, facts):
         name = vulkan_changes.firmware_package(facts)
         part = vulkan_changes.COMPONENT
-        yield f"{name} is in no package source: add {part} to Debian's by hand"
+        unknown = ", ".join(vulkan_changes.unknown_sources(derived, facts))
+        where = f" (is it {unknown}?)" if unknown else ""
+        yield f"{name} is in no package source: add {part} to Debian's by hand{where}"
 
 
 def _engine(derived: Derived, facts: HostFacts) -> Iterator[str]:
@@ -86,9 +89,30 @@ def _engine(derived: Derived, facts: HostFacts) -> Iterator[str]:
     old = facts.os_release.id == "debian" and _version(facts.os_release.version or "0") < (13,)
     if old and docker_changes.packages(derived, facts) and not docker_ce.wanted(derived):
         yield 'its Debian\'s own Docker is older than 23.0: docker_source = "docker-ce"'
-    asked, source = derived.settings.docker.docker_source, docker_changes.installed_source(facts)
-    if asked == "distro" and source == "docker-ce":
+    yield from _packages_of_docker(derived, facts)
+
+
+def _packages_of_docker(derived: Derived, facts: HostFacts) -> Iterator[str]:
+    """Packages of two sources exclude each other, and apt would say it in the middle."""
+    there, missing = docker_ce.there(facts), docker_changes.packages(derived, facts)
+    asked = derived.settings.docker.docker_source
+    beside = [name for name in docker_ce.PACKAGES if name in there]
+    broken = docker_changes.ENGINES.intersection(facts.packages.broken)
+    if asked == "distro" and "docker-ce" in there:
         yield "docker_source is distro, and docker-ce is installed: remove that, or say auto"
+    elif asked == "auto" and there >= docker_changes.ENGINES and broken:
+        yield "docker-ce and docker.io are both there, not whole: remove one of them, then repeat"
+    elif missing and beside and docker_changes.source(derived, facts) == "distro":
+        yield (
+            f"{', '.join(beside)} of Docker's own packages is there without docker-ce: remove it, "
+            'or docker_source = "docker-ce"'
+        )
+    elif not missing and not facts.docker.installed and facts.docker.source in ("none", "package"):
+        known = ", ".join(sorted(docker_changes.ENGINES & there))
+        yield (
+            f"{known} is installed, and docker or dockerd does not run: apt-get install "
+            "--reinstall its packages"
+        )
 
 
 def _version(text: str) -> tuple[int, ...]:
@@ -98,7 +122,9 @@ def _version(text: str) -> tuple[int, ...]:
 
 def _daemon_json(_: Derived, facts: HostFacts) -> Iterator[str]:
     found = daemon_json.parse(facts.daemon_json.daemon_json or "")
-    if found.error:
+    if kind := facts.daemon_json.in_its_place:
+        yield f"{docker_changes.DAEMON_JSON} is a {kind}: remove it, or put a file in its place"
+    elif found.error:
         error = found.error
         yield (
             f"{docker_changes.DAEMON_JSON} is no JSON: {error.message} in line {error.line}, "
@@ -113,7 +139,7 @@ def _data_root(derived: Derived, facts: HostFacts) -> Iterator[str]:
     if found is None and facts.docker.installed:  # silent: dockerd's own default, or what it reads
         values = daemon_json.parse(facts.daemon_json.daemon_json or "").values
         found = str(values.get("data-root", "/var/lib/docker"))
-    if wanted and found and wanted != found:
+    if wanted and found and wanted != found and not has_data_in(wanted, facts):
         yield f"docker_data_root is {wanted}, and docker's data are in {found}: move them by hand"
 
 
