@@ -10,6 +10,7 @@ import deploy.docker as steps
 import pytest
 from tests.support import stack
 from tests.support.box import Box
+from tests.support.deploying import deploy as deployed
 from tests.support.hosts import facts_of, host_facts, settings, unit_files
 from tests.support.stack import framed
 from tests.support.verdicts import failing, verdict
@@ -26,6 +27,7 @@ STACK = ["vulkan", "docker", "ollama", "models"]
 CE = ("docker-ce", "docker-ce-cli", "containerd.io", "docker-compose-plugin")
 DISTRO = ("docker.io", "docker-cli", "docker-compose")
 LIST = "/etc/apt/sources.list"
+CA = "-----BEGIN CERTIFICATE-----\nMAMCAQE=\n-----END CERTIFICATE-----\n"
 
 
 def also(facts: HostFacts, **texts: str) -> HostFacts:
@@ -191,6 +193,28 @@ def test_an_engine_of_dockers_own_keeps_its_source(state: str) -> None:
     if state == "broken":
         facts = also(facts, packages=packages(CE[1:], {"docker-ce": "iF"}))
     assert written(role(facts)) == {}
+
+
+DOCKERS_OWN = {"docker_source": "docker-ce"}
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        pytest.param({}, DOCKERS_OWN, id="docker-ce"),
+        pytest.param(DOCKERS_OWN, {}, id="docker-ce that stays"),
+        pytest.param({"docker_proxy": "http://p:1", "docker_site_ca": CA}, {}, id="nothing more"),
+        pytest.param(
+            {"docker_proxy": "http://p:1"},
+            {"docker_proxy": "http://p:1", "docker_no_proxy": [".docker.com"], **DOCKERS_OWN},
+            id="a domain with Docker's own",
+        ),
+    ],
+)
+def test_one_deploy_is_enough(first: dict[str, object], then: dict[str, object]) -> None:
+    asked = settings(host_roles=STACK, kernel_gtt_gib=48, **then)
+    box = deployed(Box(), settings(host_roles=STACK, kernel_gtt_gib=48, **first))
+    assert plan(asked, deployed(box, asked).facts()).empty
 
 
 def test_a_key_that_another_source_names_stays() -> None:
@@ -474,14 +498,13 @@ def test_lists_of_mirrors_and_keys_are_no_sources() -> None:
 
 # A site's certificates that nobody asks for any more.
 
-PEM = "-----BEGIN CERTIFICATE-----\nMAMCAQE=\n-----END CERTIFICATE-----\n"
 MOUNT = {"Type": "bind", "Source": site_ca.PATH, "Destination": "/etc/ssl/certs/apuhost-site.crt"}
 WEB = {"name": "/web", "image": "web:1", "mounts": [MOUNT]}
 
 
 def mounted(*containers: str) -> HostFacts:
     """A host that has the file, and these containers."""
-    files = {**unit_files(), site_ca.PATH: PEM}
+    files = {**unit_files(), site_ca.PATH: CA}
     return host_facts(
         units=stack.units(files), containers=stack.containers(*containers, stack.image())
     )
@@ -521,7 +544,7 @@ def test_the_first_step_never_takes_them_away() -> None:
             id="ours, which nobody makes again",
         ),
         pytest.param(
-            also(replace(Box(), engine="down").facts(), units=stack.units({site_ca.PATH: PEM})),
+            also(replace(Box(), engine="down").facts(), units=stack.units({site_ca.PATH: CA})),
             {},
             "goes when Docker tells",
             id="an engine that does not answer",

@@ -13,7 +13,7 @@ from tests.support.stack import Model, framed
 
 OURS = frozenset({ollama.UNIT_NAME, models.UNIT_NAME})
 FOLDERS = {
-    "apt_sources": ("/etc/apt/sources",),
+    "apt_sources": ("/etc/apt/sources", "/etc/apt/keyrings/"),
     "daemon_json": (docker.DAEMON_JSON, "/etc/systemd/system/docker.service.d/"),
     "compose": (compose.PATH,),
     "units": ("/etc/systemd/system/apuhost", "/usr/local/", "/etc/apt/apt.conf.d/"),

@@ -9,7 +9,17 @@ from typing import Any
 
 import yaml
 
-from apuhost.changes import FIRMWARE, Action, FileChange, compose, docker, models, ollama, port
+from apuhost.changes import (
+    FIRMWARE,
+    Action,
+    FileChange,
+    compose,
+    docker,
+    docker_ce,
+    models,
+    ollama,
+    port,
+)
 from apuhost.changes.host import PLANS, plan
 from apuhost.derived import derive
 from apuhost.settings import Settings
@@ -69,6 +79,8 @@ def _docker(box: Box, action: Action, _: Settings, __: Registry) -> Box:
     match action.what:
         case "certificates":
             return replace(box, untrusted="")
+        case "Docker's key":
+            return replace(box, files={**box.files, docker_ce.KEYRING: "KEY"})
         case "packages" if action.how.startswith("removed"):
             return replace(box, packages=box.packages - {*action.why}, engine="none")
         case "packages":
