@@ -213,6 +213,26 @@ def test_long_text_is_read_at_once(kind: str) -> None:
     assert time.process_time() - started < 2
 
 
+@pytest.mark.parametrize("kind", parse.LOGS)
+def test_a_log_has_any_length(
+    kind: str,
+    document: Any,  # noqa: ANN401
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    long = f"srv  update_slots: all slots are idle\n{'x' * 200_000}\n{PARTS['ollama_log']}"
+    expected = document(kind, long)
+    monkeypatch.setattr(parse, "MOST_BYTES", 10)
+    assert document(kind, long) == expected
+
+
+def test_another_text_has_not(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(parse, "MOST_BYTES", 10)
+    (tmp_path / "text").write_text("quiet splash\n")
+    with pytest.raises(ApuhostError, match="text: more than") as raised:
+        parse.run("cmdline", str(tmp_path / "text"))
+    assert raised.value.exit_status == 2
+
+
 def test_blocks_in_blocks_do_not_grow_without_an_end() -> None:
     nested = f"{'submenu a {' * 60}\n".replace("{", "{\n")
     with pytest.raises(ParseError, match="inside each other"):

@@ -4,16 +4,28 @@ import dataclasses
 import json
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from typing import BinaryIO
 
 from apuhost.errors import ApuhostError
-from apuhost.probes import ParseError, cmdline, grub, grub_cfg, modprobe, prefix_cache, runners
+from apuhost.probes import (
+    ParseError,
+    cmdline,
+    grub,
+    grub_cfg,
+    modprobe,
+    ollama_log,
+    prefix_cache,
+    runners,
+)
 from apuhost.probes.files import TextFile, frame
 from apuhost.round_trip import PROBES
 
 FRAME = "==> "
 MOST_BYTES = 64 * 1024 * 1024
+_MOST_OF_A_LINE = 64 * 1024
 
 Reader = Callable[[str], object]
 
@@ -26,42 +38,57 @@ class ParseFailure(ApuhostError):
 
 def run(kind: str, file: str) -> int:
     """Print one JSON document for a file, or for standard input."""
-    reader = READERS.get(kind)
-    if reader is None:
+    if kind not in READERS:
         raise ApuhostError(f"parse knows no kind {kind}; there are: {', '.join(sorted(READERS))}")
-    text = _text(file)
     try:
-        document = reader(text)
+        with _opened(file) as opened:
+            document = LOGS[kind](_lines(opened)) if kind in LOGS else _read(kind, _text(opened))
     except ParseError as error:
         raise ParseFailure(f"not {kind}: {error}") from error
-    if text.strip() and _is_foreign(kind, text, document):
-        raise ParseFailure(f"not {kind}: {WITHOUT[kind]} in it")
-    print(json.dumps(_plain(document), indent=2, ensure_ascii=False))
+    except OSError as error:
+        raise ApuhostError(f"{file}: {error.strerror}") from error
+    # Piece by piece: a long log's document is not in memory a second time, as text.
+    json.dump(document, sys.stdout, indent=2, ensure_ascii=False, default=_plain)
+    print()
     return 0
 
 
-def _text(file: str) -> str:
-    try:
-        raw = _standard_input() if file == "-" else _file(Path(file))
-    except OSError as error:
-        raise ApuhostError(f"{file}: {error.strerror}") from error
-    if len(raw) > MOST_BYTES:
-        raise ApuhostError(f"{file}: more than {MOST_BYTES >> 20} MiB")
-    return raw.decode("utf-8", errors="replace")
+def _read(kind: str, text: str) -> object:
+    document = READERS[kind](text)
+    if text.strip() and _is_foreign(kind, text, document):
+        raise ParseError(f"{WITHOUT[kind]} in it")
+    return document
 
 
-def _standard_input() -> bytes:
+def _opened(file: str) -> AbstractContextManager[BinaryIO]:
+    if file != "-":
+        return _file(Path(file))
     if sys.stdin is None:
         raise ApuhostError("standard input is closed: give a FILE")
-    return sys.stdin.buffer.read(MOST_BYTES + 1)
+    return nullcontext(sys.stdin.buffer)
 
 
-def _file(path: Path) -> bytes:
+def _file(path: Path) -> BinaryIO:
     # A pipe that nobody writes to would be waited for; the shell's own <(...) has its writer.
     if path.exists() and not (path.is_file() or path.is_relative_to("/dev/fd")):
         raise ApuhostError(f"{path}: not a plain file (a pipe goes to standard input: ... | -)")
-    with path.open("rb") as opened:
-        return opened.read(MOST_BYTES + 1)
+    return path.open("rb")
+
+
+def _text(opened: BinaryIO) -> str:
+    raw = opened.read(MOST_BYTES + 1)
+    if len(raw) > MOST_BYTES:
+        raise ApuhostError(f"{opened.name}: more than {MOST_BYTES >> 20} MiB")
+    return raw.decode("utf-8", errors="replace")
+
+
+def _lines(opened: BinaryIO) -> Iterator[str]:
+    """Yield a log's lines in constant memory; of a line that is too long, its beginning."""
+    rest = False
+    while raw := opened.readline(_MOST_OF_A_LINE):
+        if not rest:
+            yield raw.decode("utf-8", errors="replace").rstrip("\n")
+        rest = not raw.endswith(b"\n")
 
 
 def _framed(path: str, text: str) -> str:
@@ -98,6 +125,11 @@ READERS: Mapping[str, Reader] = {
     "prefix-cache": prefix_cache.parse,
 }
 
+LOGS: Mapping[str, Callable[[Iterable[str]], object]] = {
+    "ollama-log": ollama_log.read,
+    "prefix-cache": prefix_cache.read,
+}
+"""Kinds whose text may be of any length: they are read line by line."""
 
 WITHOUT: Mapping[str, str] = {
     "disk": "no line of `df -P -B1`",
@@ -134,15 +166,11 @@ def _is_foreign(kind: str, text: str, document: object) -> bool:
 
 
 def _plain(value: object) -> object:
-    """Records, sets and mappings as JSON knows them; sets in a fixed order."""
+    """One record, set or mapping as JSON knows it; sets in a fixed order."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {
-            field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)
-        }
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return dict(value)
     if isinstance(value, frozenset | set):
         return sorted(value)
-    if isinstance(value, tuple | list):
-        return [_plain(item) for item in value]
-    return value
+    raise TypeError(f"{type(value).__name__} is not told in JSON")
