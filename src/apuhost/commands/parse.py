@@ -48,7 +48,10 @@ def run(kind: str, file: str) -> int:
     except OSError as error:
         raise ApuhostError(f"{file}: {error.strerror}") from error
     # Piece by piece: a long log's document is not in memory a second time, as text.
-    json.dump(document, sys.stdout, indent=2, ensure_ascii=False, default=_plain)
+    for piece in json.JSONEncoder(indent=2, ensure_ascii=False, default=_plain).iterencode(
+        document
+    ):
+        print(piece, end="")
     print()
     return 0
 
