@@ -59,9 +59,9 @@ def containers(*blocks: str) -> HostFacts:
     return host_facts(containers=stack.containers(*blocks, stack.image()))
 
 
-def other(**changes: Any) -> str:  # noqa: ANN401
+def other(name: str = "web", **changes: Any) -> str:  # noqa: ANN401
     """A container of somebody else's."""
-    return stack.container({}, {}, name="/web", image="web:1", **changes)
+    return stack.container({}, {}, name=f"/{name}", image="web:1", **changes)
 
 
 SNAP = (
@@ -107,6 +107,14 @@ GUARDED = {"ollama_listen": "192.0.2.10:11434", "ollama_allow_from": ["192.0.2.0
             ),
             {},
             id="ours on the host's network",
+        ),
+        pytest.param(
+            also(
+                containers(other("ollama-before-apuhost", **stack.at("0.0.0.0"))),
+                firewall=TAKEN,
+            ),
+            {},
+            id="the one that ours is about to replace",
         ),
         pytest.param(
             host_facts(),

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from apuhost.changes import compose, docker_ce, port, reboot
+from apuhost.changes import compose, container, docker_ce, port, reboot
 from apuhost.changes import docker as docker_changes
 from apuhost.changes import ollama as ollama_changes
 from apuhost.changes import vulkan as vulkan_changes
@@ -151,15 +151,15 @@ def _listening(facts: HostFacts) -> tuple[Listening, ...]:
 
 def _port(derived: Derived, facts: HostFacts) -> Iterator[str]:
     asked = derived.settings.ollama
-    own = facts.containers.named(asked.ollama_container_name)
-    theirs = [
-        f"container {other.name}"
-        for other in facts.containers.containers
-        if other != own and any(bound.host_port == asked.port for bound in other.published)
+    own = (asked.ollama_container_name, container.before(asked))
+    at_port = [
+        each.name
+        for each in facts.containers.containers
+        if (each.name in own and each.network_mode == "host")
+        or any(bound.host_port == asked.port for bound in each.published)
     ]
-    ours = own is not None and (
-        own.network_mode == "host" or any(bound.host_port == asked.port for bound in own.published)
-    )
+    theirs = [f"container {name}" for name in at_port if name not in own]
+    ours = any(name in own for name in at_port)
     listening = any(each.port == asked.port for each in _listening(facts))
     if theirs or (listening and not ours):
         who = theirs[0] if theirs else "another program, an Ollama outside of Docker perhaps"
@@ -182,18 +182,18 @@ def _unguarded(derived: Derived, facts: HostFacts) -> Iterator[str]:
 
 def _models_inside(derived: Derived, facts: HostFacts) -> Iterator[str]:
     name = derived.settings.ollama.ollama_container_name
-    container = facts.containers.named(name)
-    if container is None:
+    found = facts.containers.named(name)
+    if found is None:
         return
-    if compose.store_of(container) is None:
+    if compose.store_of(found) is None:
         yield (
             f"container {name} has its models in itself: they would be lost with it; copy "
             f"{compose.STORE} into a volume, or remove the container"
         )
-    mount = compose.store_of(container)
+    mount = compose.store_of(found)
     if mount and mount.type == "bind" and ":" in mount.source:
         yield f"its models are in {mount.source}: a compose file takes no colon in a folder's name"
-    elsewhere = container.environment.get("OLLAMA_MODELS", "")
+    elsewhere = found.environment.get("OLLAMA_MODELS", "")
     if elsewhere and elsewhere.rstrip("/") != f"{compose.STORE}/models":
         yield f"container {name} has its models at {elsewhere} (OLLAMA_MODELS): move them by hand"
 
