@@ -39,8 +39,11 @@ nohup sh -c 'sleep 1; systemctl reboot' >/dev/null 2>&1 </dev/null 9>&- &
 
 STILL_UP = "is still in its old boot: `systemctl reboot` did not end it; look at its journal"
 
-# Removed by the next boot itself: what this boot was made for.
-REMEMBER = f"mkdir -p {REBOOTED_FOR.rpartition('/')[0]} && printf '%s\\n' \"$@\" >{REBOOTED_FOR}"
+# sshd answers before the boot is over, and what comes next asks Docker: its start is waited for.
+# What this boot was made for is remembered until the next one removes it.
+AFTER_BOOT = f"""timeout 300 sh -c '
+while systemctl list-jobs --no-legend | grep -q " docker\\.service "; do sleep 1; done' || :
+mkdir -p {REBOOTED_FOR.rpartition("/")[0]} && printf '%s\\n' "$@" >{REBOOTED_FOR}"""
 
 
 @operation(is_idempotent=False)
@@ -58,7 +61,7 @@ def reboot(host_is: Known) -> Commands:
         yield root_script(REBOOT, boot_id, *host_is.facts.grub_cfg.kernel_files)
         seconds = host_is.settings.host.host_reboot_timeout_s
         yield FunctionCommand(_until_back(boot_id, seconds), (), {})
-        yield root_script(REMEMBER, *why)
+        yield root_script(AFTER_BOOT, *why)
 
 
 def _until_back(boot_id: str, seconds: int) -> Callable[[State, Host], bool]:
