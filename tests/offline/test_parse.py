@@ -219,7 +219,8 @@ def test_a_log_has_any_length(
     document: Any,  # noqa: ANN401
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    long = f"srv  update_slots: all slots are idle\n{'x' * 200_000}\n{PARTS['ollama_log']}"
+    first = "amdgpu: Topology: Add APU node\nsrv  update_slots: all slots are idle\n"
+    long = f"{first}{'x' * 200_000}\n{PARTS['ollama_log']}"
     expected = document(kind, long)
     monkeypatch.setattr(parse, "MOST_BYTES", 10)
     assert document(kind, long) == expected
@@ -260,7 +261,7 @@ def test_a_closed_standard_input_is_one_line(monkeypatch: pytest.MonkeyPatch) ->
         parse.run("cmdline", "-")
 
 
-PASTED = {"prefix-cache", "runner-cmd"}
+PASTED = {"dmesg", "prefix-cache", "runner-cmd"}
 CONTRACT = {"cmdline", "daemon-json", "grub", "ollama-log", "vulkaninfo", *PASTED}
 
 

@@ -15,6 +15,7 @@ from apuhost.probes import (
     cmdline,
     grub,
     grub_cfg,
+    kernel_log,
     modprobe,
     ollama_log,
     prefix_cache,
@@ -122,6 +123,7 @@ READERS: Mapping[str, Reader] = {
     "modprobe": lambda text: modprobe.parse(_framed("/etc/modprobe.d/file.conf", text)),
     "cmdline": lambda text: cmdline.document(cmdline.parse(text)),
     "grub": _one_file,
+    "dmesg": kernel_log.parse,
     # Command lines as people paste them; the probe's are framed with their environment.
     "runner-cmd": runners.parse,
     # Lines of the runners in the container's whole log; the probe's keeps what a start says.
@@ -129,6 +131,7 @@ READERS: Mapping[str, Reader] = {
 }
 
 LOGS: Mapping[str, Callable[[Iterable[str]], object]] = {
+    "dmesg": kernel_log.read,
     "ollama-log": ollama_log.read,
     "prefix-cache": prefix_cache.read,
 }
