@@ -27,7 +27,14 @@ get() {{
   apt-get -q -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3 \\
     -o Dpkg::Options::=--force-confdef -o Dpkg::Options::=--force-confold "$@"
 }}
-get update || echo "apt-get update failed: going on with the lists that are here" >&2
+# What the step before fetched does for this one, as long as nobody changed where it came from.
+lists=/run/apuhost/apt-lists
+fetched=$(find "$lists" -mmin -10 2>/dev/null) || :
+if [ -z "$fetched" ] || [ -n "$(find /etc/apt/ -newer "$lists" | head -n 1)" ]; then
+  if get update; then mkdir -p "${{lists%/*}}" && touch "$lists"; else
+    echo "apt-get update failed: going on with the lists that are here" >&2
+  fi
+fi
 """
 INSTALL = f'{APT}get install -y --no-install-recommends --no-remove -- "$@"\n'
 

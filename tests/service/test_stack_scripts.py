@@ -264,6 +264,25 @@ def test_packages_are_installed_in_one_run_and_nothing_is_removed(root: Root) ->
     assert root.said == ["dpkg --audit", f"apt-get {APT} update", f"apt-get {APT} {install}"]
 
 
+@pytest.mark.parametrize("changes", [False, True])
+def test_lists_that_were_fetched_just_now_do_for_the_next_package(
+    root: Root, changes: bool
+) -> None:
+    root.program("apt-get")
+    root.program("dpkg")
+    sources = root.path("/etc/apt/sources.list")
+    give(sources.parent, {sources.name: "deb http://deb.example/debian trixie main\n"})
+    os.utime(sources, (1, 1))
+    os.utime(sources.parent, (1, 1))
+    led = {"/etc/apt/": f"{sources.parent}/"}
+    assert root.run(packages.INSTALL, "one", replaced=led).returncode == 0
+    if changes:
+        os.utime(sources, (time.time() + 5, time.time() + 5))
+    assert root.run(packages.INSTALL, "two", replaced=led).returncode == 0
+    updates = [line for line in root.said if line.endswith(" update")]
+    assert len(updates) == (2 if changes else 1)
+
+
 def test_a_broken_dpkg_is_finished_first(root: Root) -> None:
     root.program("dpkg", 'case "$1" in --audit) echo "half" ;; esac')
     root.program("apt-get")
