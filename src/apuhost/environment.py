@@ -52,6 +52,11 @@ def passed_on(name: str) -> bool:
     return bool(_PASSED_ON.fullmatch(name))
 
 
+def chosen(name: str) -> bool:
+    """Whether somebody chose it for Ollama or llama.cpp; the image sets OLLAMA_HOST itself."""
+    return name.startswith(("OLLAMA_", "LLAMA_ARG_", "GGML_")) and name != "OLLAMA_HOST"
+
+
 def fits(name: str, value: object) -> bool:
     """Whether a value is of the variable's type: True and False for a bool, not "off"."""
     kind = VARIABLES.get(name, TEXT)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from apuhost import environment
 from apuhost.changes import compose
 from apuhost.derived import Derived
 from apuhost.host_facts import HostFacts
@@ -11,9 +12,6 @@ from apuhost.settings.ollama import OllamaSettings
 
 PORT = "11434/tcp"
 
-# What the image sets itself (Ollama's Dockerfile); other OLLAMA_ names are somebody's choice.
-_IMAGES_OWN = frozenset({"OLLAMA_HOST"})
-_JUDGED = ("OLLAMA_", "LLAMA_ARG_", "GGML_")
 ANYWHERE = frozenset({"", "0.0.0.0", "::"})  # noqa: S104  (compared, not bound)
 
 
@@ -123,8 +121,8 @@ def variables(derived: Derived, container: Container) -> Iterator[str]:
     for name, value in wanted.items():
         if found.get(name) != value:
             yield f"{name} is {found.get(name, 'not set')}, not {value}"
-    for name in sorted(found.keys() - wanted.keys() - _IMAGES_OWN):
-        if name.startswith(_JUDGED):
+    for name in sorted(found.keys() - wanted.keys()):
+        if environment.chosen(name):
             yield f"{name} is {found[name]}, and nobody asked for it"
 
 

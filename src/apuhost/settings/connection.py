@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from apuhost.settings.model import Model
+from apuhost.settings.model import MAX_PORT, Model
 
 # pyinfra's own keys (ConnectorData of its ssh connector and its global arguments): an offline test
 # compares them with the installed pyinfra, which is too slow to import here.
@@ -29,7 +29,7 @@ SECRETS = frozenset({"ssh_password", "ssh_key_password", "_sudo_password"})
 
 Hostname = Annotated[str, Field(pattern=HOSTNAME)]
 Text = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f]+$")]
-Port = Annotated[int, Field(ge=1, le=65535)]
+Port = Annotated[int, Field(ge=1, le=MAX_PORT)]
 Seconds = Annotated[float, Field(ge=0)]
 Unused = Literal["", False] | None
 
@@ -74,7 +74,7 @@ _ROOT = "not used by apuhost: log in as root, or set _sudo = True"
 
 CONNECTION_DESCRIPTIONS: Mapping[str, str] = {
     "ssh_hostname": "an address or a name, without user@ and port",
-    "ssh_port": "a number, 1 to 65535",
+    "ssh_port": f"a number, 1 to {MAX_PORT}",
     "ssh_user": "the name to log in with, as text",
     "ssh_password": "not used by apuhost: set ssh_key, or have the key in an agent",
     "ssh_key": "path of the private key, as text",

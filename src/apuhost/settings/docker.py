@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
 
-from apuhost.settings.model import Model
+from apuhost.settings.model import MAX_PORT, Model
 from apuhost.settings.vulkan import User
 
 # They stand in quotes in apt.conf(5) and in a unit, whose escapes are no part of an address.
@@ -14,7 +14,6 @@ _PROXY = re.compile(
     r"https?://(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:]+\]):(?P<port>[1-9][0-9]{0,4})"
 )
 _UNPROXIED = re.compile(r"\*|(?:\*?\.)?[A-Za-z0-9:][A-Za-z0-9.:-]*(?:/[0-9]{1,3})?")
-MAX_PORT = 65535
 _DATA_ROOT = re.compile(r"(/[A-Za-z0-9._-]+)+")
 _CERTIFICATE = re.compile(
     r"-----BEGIN CERTIFICATE-----\n[A-Za-z0-9+/=\n]+-----END CERTIFICATE-----\n?"

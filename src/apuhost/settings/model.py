@@ -2,6 +2,8 @@
 
 from pydantic import BaseModel, ConfigDict
 
+MAX_PORT = 65535
+
 
 class Model(BaseModel):
     """A role's settings, or a part of them."""

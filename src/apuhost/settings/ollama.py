@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field, ValidationInfo, field_validator
 
 from apuhost import environment
-from apuhost.settings.model import Model
+from apuhost.settings.model import MAX_PORT, Model
 
 IMAGE = re.compile(
     r"(?P<name>[a-z0-9.-]+(?::[0-9]+)?(?:/[a-z0-9._-]+)*)"
@@ -23,7 +23,6 @@ _NETWORK = re.compile(r"[0-9A-Fa-f:.]+(/[0-9.]+)?")
 _DURATION = re.compile(r"([0-9]{1,5}(\.[0-9]{1,3})?(h|m|s|ms)){1,4}")
 _PLAIN = re.compile(r"[\x20-\x23\x25-\x7e]*")
 _SECRET = re.compile(r"(KEY|TOKEN|SECRET|PASS|PASSWD|PASSWORD|CREDENTIALS)$")
-MAX_PORT = 65535
 IPV4 = 4
 
 OWN_VARIABLES = {

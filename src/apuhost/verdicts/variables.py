@@ -30,8 +30,6 @@ DEFAULTS: Mapping[str, str] = MappingProxyType(
 )
 """What Ollama takes where a variable is not set, since 0.30 (which has Vulkan on)."""
 
-_IMAGES_OWN = "OLLAMA_HOST"  # the image sets it itself (Ollama's Dockerfile)
-_JUDGED = ("OLLAMA_", "LLAMA_ARG_", "GGML_")
 _SHOWN_LIVE = re.compile(  # see probes/runners.py
     r"(OLLAMA|LLAMA|GGML|GPU|HIP|HSA|ROCR|RADV|AMD|VK|MESA)_.*|.*_PROXY"
 )
@@ -107,8 +105,8 @@ def _compared(wanted: Mapping[str, str], found: Mapping[str, str], where: str) -
             shown = f"is {found[name]}" if name in found else "is not set"
             said = f"{name}={found[name]}" if name in found else f"no {name}"
             return Found(False, f"{name} {shown}, not {value}", f"{where} has {said}", DEPLOY)
-    for name in sorted(found.keys() - wanted.keys() - {_IMAGES_OWN, CACHE}):
-        if name.startswith(_JUDGED):
+    for name in sorted(found.keys() - wanted.keys() - {CACHE}):
+        if environment.chosen(name):
             said = f"{where} has {name}={found[name]}"
             return Found(False, f"{name} is {found[name]}, and nobody asked", said, DEPLOY)
     return Found(True, f"{len(wanted)} variables as in the inventory")
