@@ -13,7 +13,15 @@ from apuhost.host_facts import HostFacts
 from apuhost.probes import files, model_store
 from apuhost.settings.models import PinnedModel
 from deploy.facts import Known, RootOutput, known
-from deploy.operations import LOCK, Commands, asks_host, fails, root_script, write_files
+from deploy.operations import (
+    LOCK,
+    Commands,
+    asks_host,
+    fails,
+    root_script,
+    told_script,
+    write_files,
+)
 from deploy.units import VERIFIED, enable
 
 CHANGING = ("model_store", "ollama_api", "units", "disk")
@@ -59,6 +67,13 @@ ask() { # $1 address, $2 port, $3 path; the body is standard input
 }
 """
 
+# How far a pull is by Ollama's last whole line, whose folder is $1.
+FAR = """far() {
+  tail -c 400 "$1/said" | grep -o '"total":[0-9]*,"completed":[0-9]*' | tail -n 1 |
+    awk -F '[:,]' '{ printf "%.1f of %.1f GB\\n", $4 / 1e9, $2 / 1e9 }'
+}
+"""
+
 # $1 folder of the offer, $2 address, $3 port. Says how far it is every ten seconds.
 PULL = f"""set -e
 {CLEAN}
@@ -66,10 +81,10 @@ PULL = f"""set -e
 {ASK}
 exec 4<&0 # a command in the background has no standard input of its own
 (exec 9>&-; ask "$2" "$3" /api/pull) <&4 >"$1/said" & # no lock: it may outlive this run
-seconds=0
+{FAR}seconds=0
 while sleep 1; kill -0 $! 2>/dev/null; do
   seconds=$((seconds + 1))
-  [ $((seconds % 10)) != 0 ] || tail -c 300 "$1/said" | tail -n 1
+  [ $((seconds % 10)) != 0 ] || far "$1"
 done
 tail -n 1 "$1/said" | grep -q '"success"' ||
   {{ echo "the pull broke off: $(tail -c 600 "$1/said" | tail -n 1)" >&2; exit 1; }}
@@ -164,7 +179,7 @@ def _pull(model: PinnedModel, host_is: Known, folder: str) -> Commands:
         raise ApuhostError(f"not pulled: {'; '.join(wrong)}")
     if not offer.here(model, offered, facts):
         body = json.dumps({"model": model.name, "stream": True})
-        yield root_script(PULL, folder, *changes.api(host_is.derived), stdin=body)
+        yield told_script(PULL, folder, *changes.api(host_is.derived), stdin=body)
         if not offer.here(model, offered, known().facts):
             raise ApuhostError("its registry gave another manifest meanwhile: run again")
     params = f"{folder}/params" if any(each.is_params for each in offered.layers) else ""

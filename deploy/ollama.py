@@ -7,7 +7,15 @@ from apuhost.changes import compose, container, port
 from apuhost.changes import models as model_changes
 from apuhost.changes import ollama as changes
 from deploy.facts import Known, known
-from deploy.operations import LOCK, Commands, asks_host, fails, root_script, write_files
+from deploy.operations import (
+    LOCK,
+    Commands,
+    asks_host,
+    fails,
+    root_script,
+    told_script,
+    write_files,
+)
 from deploy.units import VERIFIED, enable
 
 CHANGING = ("containers", "ollama_api", "units", "model_store", "firewall", "disk")
@@ -16,13 +24,26 @@ VALID = 'docker compose -f "$1" config --quiet 2>&1'
 
 VOLUME = f'set -e\n{LOCK}\ndocker volume create -- "$1"'
 
-# $1 the image: what broke off is taken up again, layers that are here are not fetched again.
+# $1 the image: what broke off is taken up again, layers that are here are not fetched again. Says
+# how far it is every ten seconds.
 PULL = f"""set -e
 {LOCK}
+mkdir -p /run/apuhost
+said=$(mktemp /run/apuhost/pull-XXXXXX)
+trap 'rm -f "$said"' EXIT
+count() {{ grep -c "$1" "$said" || :; }}
 for wait in 5 20 0; do
-  docker pull --quiet -- "$1" && exit 0
+  docker pull -- "$1" >"$said" 2>&1 &
+  seconds=0
+  while sleep 1; kill -0 $! 2>/dev/null; do
+    seconds=$((seconds + 1))
+    [ $((seconds % 10)) != 0 ] ||
+      echo "$(count ': Pull complete') of $(count ': Pulling fs layer') layers"
+  done
+  wait $! && exit 0
   [ "$wait" = 0 ] || sleep "$wait"
 done
+tail -n 3 "$said" >&2
 exit 1
 """
 
@@ -111,7 +132,7 @@ def pull(host_is: Known) -> Commands:
     if not changes.image(host_is.derived, host_is.facts):
         host.noop("the image is here")
         return
-    yield root_script(PULL, host_is.settings.ollama.ollama_image)
+    yield told_script(PULL, host_is.settings.ollama.ollama_image)
     if changes.image(host_is.derived, known().facts):
         yield fails("docker pulled, but no image has the pinned digest")
 

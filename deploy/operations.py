@@ -11,7 +11,11 @@ from hashlib import sha256
 
 from pyinfra import host, logger, state
 from pyinfra.api import StringCommand, operation
+from pyinfra.api.arguments import ConnectorArguments
 from pyinfra.api.command import PyinfraCommand, QuoteString
+from pyinfra.api.host import Host
+from pyinfra.api.state import State
+from pyinfra.connectors.util import CommandOutput
 
 from apuhost.changes import BACKUP, FileChange
 from apuhost.derived import Derived
@@ -76,6 +80,25 @@ def root_script(text: str, *arguments: str, stdin: str = "") -> StringCommand:
     """A shell script with its arguments, each quoted; `stdin` never shows in a process list."""
     quoted = (QuoteString(argument) for argument in arguments)
     return StringCommand("sh", "-c", QuoteString(text), "apuhost", *quoted, _stdin=stdin)
+
+
+class Told(StringCommand):
+    """A script of minutes: what it says is shown as it comes, not only when it has failed."""
+
+    def execute(
+        self, state: State, host: Host, connector_arguments: ConnectorArguments
+    ) -> tuple[bool, CommandOutput]:
+        """Run it. Nothing is left to be shown afterwards."""
+        connector_arguments.update(self.connector_arguments)
+        done, _ = host.run_shell_command(
+            self, print_output=True, print_input=state.print_input, **connector_arguments
+        )
+        return done, CommandOutput([])
+
+
+def told_script(text: str, *arguments: str, stdin: str = "") -> Told:
+    """The same for a script of minutes."""
+    return Told(root_script(text, *arguments), _stdin=stdin)
 
 
 def fails(sentence: str) -> StringCommand:

@@ -3,6 +3,7 @@
 import glob
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -30,6 +31,9 @@ NO_NEWS = (
     "--> Disconnecting",
 )
 """Lines of pyinfra's log that say how far it is, not what it did."""
+
+_HOW_FAR = re.compile(r"\[(?P<host>[^\]]+)\] +(?P<far>[0-9.]+ of [0-9.]+ \w+)")
+"""What an operation of minutes says of itself."""
 
 
 class EngineError(ApuhostError):
@@ -113,6 +117,8 @@ def progress(lines: Iterable[str]) -> Iterator[str]:
             operation = text.removeprefix(STARTING).strip()
         elif text.endswith("] Success"):
             yield f"{text.removesuffix('] Success').removeprefix('[')}  {operation}  changed"
+        elif far := _HOW_FAR.fullmatch(text):
+            yield f"{far['host']}  {operation}  {far['far']}"
         elif text and not any(known in text for known in NO_NEWS):
             yield text
 

@@ -46,3 +46,11 @@ def test_what_changed_and_who_failed() -> None:
 def test_a_failure_that_names_no_host_is_an_error(text: str) -> None:
     with pytest.raises(EngineError, match="exit 1"):
         engines.applied(text, 1)
+
+
+def test_an_operation_of_minutes_says_how_far_it_is() -> None:
+    log = ["--> Starting operation: models | models", "[box1] 4.1 of 22.3 GB", "[box1] Success"]
+    assert list(engines.progress(log)) == [
+        "box1  models | models  4.1 of 22.3 GB",
+        "box1  models | models  changed",
+    ]

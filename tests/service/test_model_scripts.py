@@ -245,6 +245,15 @@ def test_a_pull_is_one_request_that_is_waited_for(ready: Root) -> None:
     assert (ready.path(OFFER) / "manifest").read_text() == MANIFEST
 
 
+def test_a_pull_says_how_far_it_is(ready: Root) -> None:
+    lines = [
+        {"status": "pulling 5b", "total": 22_300_000_000, "completed": far} for far in (1, 4.1e9)
+    ]
+    text = "".join(f"{json.dumps(line, separators=(',', ':'))}\n" for line in lines)
+    (ready.path(OFFER) / "said").write_text(f'{text.replace(".0", "")}{{"status":"pull')
+    assert ready.run(f'{models.FAR}far "$1"', str(ready.path(OFFER))).stdout == "4.1 of 22.3 GB\n"
+
+
 @pytest.mark.parametrize(
     ("answer", "told"),
     [

@@ -228,13 +228,21 @@ def test_a_volume_is_made_by_its_name(root: Root) -> None:
 
 
 IMAGE = "docker.io/ollama/ollama:0.34.4@sha256:" + "ab" * 32
-QUICK = {"5 20 0": "0.1 0.1 0"}
+QUICK = {"5 20 0": "0.1 0.1 0", "while sleep 1;": "while sleep 0.1;"}
 
 
 def test_an_image_is_pulled_once_when_that_works(root: Root) -> None:
     root.program("docker")
     assert root.run(ollama.PULL, IMAGE, replaced=QUICK).returncode == 0
-    assert root.said == [f"docker pull --quiet -- {IMAGE}"]
+    assert root.said == [f"docker pull -- {IMAGE}"]
+    assert list(root.path("/run/apuhost").iterdir()) == []
+
+
+def test_a_pull_says_how_many_layers_are_here(root: Root) -> None:
+    said = "\\n".join([*[f"{name}: Pulling fs layer" for name in "abc"], "a: Pull complete"])
+    root.program("docker", f"printf '{said}\\n'; sleep 2")
+    done = root.run(ollama.PULL, IMAGE, replaced=QUICK)
+    assert (done.returncode, done.stdout) == (0, "1 of 3 layers\n")
 
 
 def test_a_broken_connection_is_tried_thrice(root: Root) -> None:
