@@ -17,16 +17,20 @@ from apuhost.probes import (
     cmdline,
     compose,
     containers,
+    cpuinfo,
     daemon_json,
     disk,
+    dmi_memory,
     docker,
     firewall,
     generation,
+    gpu_firmware,
     gpus,
     grub,
     grub_cfg,
     iommu,
     kernel,
+    kernel_log,
     loader,
     machine,
     meminfo,
@@ -134,9 +138,29 @@ class HostFacts:
         return self._read("gpus", gpus.parse)
 
     @cached_property
+    def gpu_firmware(self) -> gpu_firmware.GpuFirmware:
+        """The firmware that the GPUs run."""
+        return self._read("gpu_firmware", gpu_firmware.parse)
+
+    @cached_property
     def iommu(self) -> iommu.Iommu:
         """The IOMMU at work."""
         return self._read("iommu", iommu.parse)
+
+    @cached_property
+    def cpuinfo(self) -> cpuinfo.Cpu:
+        """The processor."""
+        return self._read("cpuinfo", cpuinfo.parse)
+
+    @cached_property
+    def dmi_memory(self) -> dmi_memory.DmiMemory:
+        """The memory modules."""
+        return self._read("dmi_memory", dmi_memory.parse)
+
+    @cached_property
+    def kernel_log(self) -> kernel_log.KernelLog:
+        """What the kernel logged since this boot began."""
+        return self._read("kernel_log", kernel_log.parse)
 
     @cached_property
     def disk(self) -> disk.Disk:

@@ -11,9 +11,10 @@ from apuhost.probes.pairs import whole_number
 
 _NAMES = (
     "machine", "os_release", "kernel", "cmdline", "meminfo", "boot", "loader", "grub", "grub_cfg",
-    "modprobe", "modules", "gpus", "iommu", "disk", "packages", "apt_sources", "accounts",
-    "nodes", "vulkaninfo", "docker", "daemon_json", "containers", "compose", "ollama_api",
-    "model_store", "runners", "ollama_log", "units", "firewall",
+    "modprobe", "modules", "gpus", "gpu_firmware", "iommu", "cpuinfo", "dmi_memory", "kernel_log",
+    "disk", "packages", "apt_sources", "accounts", "nodes", "vulkaninfo", "docker", "daemon_json",
+    "containers", "compose", "ollama_api", "model_store", "runners", "ollama_log", "units",
+    "firewall",
 )  # fmt: skip
 """Modules of apuhost.probes, in the order of asking."""
 
@@ -26,9 +27,12 @@ ACTIVE_PROBES: Mapping[str, ModuleType] = {"generation": generation}
 
 _EVERY: Mapping[str, ModuleType] = {**PROBES, **ACTIVE_PROBES}
 
-DECIDING = tuple(
-    name for name in PROBES if name not in {"iommu", "runners", "ollama_log", "vulkaninfo"}
+_JUDGED_ONLY = frozenset(
+    {"cpuinfo", "dmi_memory", "gpu_firmware", "iommu", "kernel_log"}
+    | {"ollama_log", "runners", "vulkaninfo"}
 )
+
+DECIDING = tuple(name for name in PROBES if name not in _JUDGED_ONLY)
 """Probes that decide what a deploy changes or refuses; the others are for verdicts alone."""
 
 PROBE_TIMEOUT_S = 30

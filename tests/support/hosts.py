@@ -52,7 +52,32 @@ PARTS: Mapping[str, str] = {
         "live ttm pages_limit 12582912\nlive amdgpu lockup_timeout 10000\n"
     ),
     "gpus": GPU_780M,
-    "iommu": "groups=0\ntranslated=0\n",
+    "gpu_firmware": (
+        "card amdgpu dev=0000:c6:00.0 unique=0000:c6:00.0\n"
+        "MES_KIQ feature version: 6, firmware version: 0x0000006c\n"
+        "MES feature version: 1, firmware version: 0x00000058\n"
+    ),
+    "iommu": "groups=0\ntranslated=0\ndescribed=no\n",
+    "cpuinfo": (
+        "vendor_id\t: AuthenticAMD\nmodel name\t: AMD Ryzen 7 8845HS w/ Radeon 780M Graphics\n"
+        "flags\t\t: fpu vme avx512f\n\n"
+    ),
+    "dmi_memory": "".join(
+        f"Memory Device\n\tSize: 32 GB\n\tLocator: DIMM {slot}\n\tType: DDR5\n"
+        "\tSpeed: 5600 MT/s\n\tConfigured Memory Speed: 5600 MT/s\n"
+        for slot in (0, 1)
+    ),
+    "kernel_log": (
+        f"[    0.000000] Linux version {RELEASE} (debian-kernel@lists.debian.org)\n"
+        f"[    0.000000] Command line: {LINE} quiet {PARAMETERS}\n"
+        f'[    0.011222] Unknown kernel command line parameters "{LINE.partition(" ")[0]}", '
+        "will be passed to user space.\n"
+        "[    3.100100] amdgpu 0000:c6:00.0: amdgpu: VRAM: 1024M 0x0000008000000000 - "
+        "0x000000803FFFFFFF (1024M used)\n"
+        "[    3.100200] [drm] amdgpu: 1024M of VRAM memory ready\n"
+        "[    3.100300] [drm] amdgpu: 49152M of GTT memory ready.\n"
+        "[    4.000000] [drm] Initialized amdgpu 3.61.0 for 0000:c6:00.0 on minor 0\n"
+    ),
     "disk": "/dev/nvme0n1p2 2000000000000 1 1000000000000 1% /\n",
     "packages": stack.packages(),
     "apt_sources": "candidate firmware-amd-graphics 20250410-2\n",

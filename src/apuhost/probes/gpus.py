@@ -6,7 +6,7 @@ Found by PCI class, not by card number: card0 and card1 change places between bo
 import re
 from dataclasses import dataclass
 
-from apuhost.hardware import AMD
+from apuhost.hardware import AMD, Apu, apu
 from apuhost.probes.pairs import whole_number
 
 COMMAND = """
@@ -38,6 +38,16 @@ class Gpu:
         """Whether AMD made it."""
         return self.vendor == AMD
 
+    @property
+    def apu(self) -> Apu | None:
+        """Its row in the table of APUs."""
+        return apu(self.device) if self.amd else None
+
+    @property
+    def ids(self) -> str:
+        """Vendor and device, as lspci prints them."""
+        return f"{self.vendor}:{self.device}"
+
 
 @dataclass(frozen=True)
 class Gpus:
@@ -49,6 +59,11 @@ class Gpus:
     def amd(self) -> tuple[Gpu, ...]:
         """AMD's among them."""
         return tuple(gpu for gpu in self.devices if gpu.amd)
+
+    @property
+    def apus(self) -> tuple[Gpu, ...]:
+        """The APUs of the table; all of AMD's where none is in it."""
+        return tuple(gpu for gpu in self.devices if gpu.apu) or self.amd
 
 
 def parse(text: str) -> Gpus:

@@ -1,4 +1,8 @@
-"""/sys/class/iommu: whether an IOMMU is at work (both folders are empty when it is off)."""
+"""/sys/class/iommu: whether an IOMMU is at work (both folders are empty when it is off).
+
+The firmware describes one in ACPI's table IVRS (AMD) or DMAR (Intel): without it the kernel has
+nothing to start (drivers/iommu/amd/init.c).
+"""
 
 from dataclasses import dataclass
 
@@ -10,16 +14,26 @@ for unit in /sys/class/iommu/*; do [ -e "$unit" ] && printf 'unit=%s\\n' "${unit
 groups=$(ls /sys/kernel/iommu_groups 2>/dev/null | wc -l)
 translated=$(cat /sys/kernel/iommu_groups/*/type 2>/dev/null | grep -c '^DMA')
 printf 'groups=%s\\ntranslated=%s\\n' "$groups" "$translated"
+tables=/sys/firmware/acpi/tables
+if [ -e $tables/IVRS ] || [ -e $tables/DMAR ]; then
+  echo described=yes
+elif [ -e $tables/FACP ]; then
+  echo described=no
+fi
 """
 
 
 @dataclass(frozen=True)
 class Iommu:
-    """Units under /sys/class/iommu, number of groups, and of groups whose DMA is translated."""
+    """Units under /sys/class/iommu, number of groups, and of groups whose DMA is translated.
+
+    `described`: whether the firmware tells the kernel of an IOMMU; None: its tables are not there.
+    """
 
     units: tuple[str, ...]
     groups: int
     translated: int
+    described: bool | None
 
     @property
     def state(self) -> str:
@@ -40,4 +54,6 @@ def parse(text: str) -> Iommu:
     groups, translated = counts.get("groups"), counts.get("translated")
     if groups is None or translated is None:
         raise ParseError("/sys/kernel/iommu_groups was not counted")
-    return Iommu(tuple(value for key, value in found if key == "unit"), groups, translated)
+    units = tuple(value for key, value in found if key == "unit")
+    described = {"yes": True, "no": False}.get(dict(found).get("described", ""))
+    return Iommu(units, groups, translated, described)
