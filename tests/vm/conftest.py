@@ -107,6 +107,10 @@ class Lab:
         """Reboot by hand, and wait for another boot id."""
         before = self.boot_id()
         ssh.run(self.machine, ["sudo", "systemctl", "reboot"])
+        self.wait_for_another_boot(before)
+
+    def wait_for_another_boot(self, before: str) -> None:
+        """Wait for a boot id that is not this one."""
         until = time.monotonic() + REBOOT_S
         while time.monotonic() < until:
             machine.wait_for_ssh(self.machine)
