@@ -5,7 +5,9 @@ asks for one verdict of one host, so that it has a name, a message and an exit s
 """
 
 import json
+import warnings
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,7 @@ from apuhost.round_trip import ACTIVE_PROBES, PROBES
 from apuhost.verdicts import Severity, Status
 from apuhost.verdicts.host import HostReport
 from apuhost.verdicts.host import report as judge
+from apuhost.verdicts.waivers import day_of
 
 REPORTS = pytest.StashKey[tuple[HostReport, ...]]()
 
@@ -41,16 +44,21 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 def _reports(config: pytest.Config) -> tuple[HostReport, ...]:
+    today = date.today()
     if config.option.saved:
         saved = evidence.load(config.option.saved, config.option.limit)
-        return tuple(judge(name, settings, facts) for name, (settings, facts) in saved.items())
+        return tuple(
+            # The day on which they were read: the same verdicts whenever they are judged.
+            judge(name, settings, facts, day_of(facts) or today)
+            for name, (settings, facts) in saved.items()
+        )
     if not config.option.inventory:
         raise inventory.InventoryError("which hosts? --inventory FILE, or --from DIR")
     hosts = inventory.load(config.option.inventory, config.option.limit)
     settings = inventory.settings(config.option.inventory, hosts)
     probes = (*PROBES, *ACTIVE_PROBES) if config.option.active else PROBES
     facts = gather.gather(hosts, probes)
-    return tuple(judge(host.name, settings[host.name], facts[host.name]) for host in hosts)
+    return tuple(judge(host.name, settings[host.name], facts[host.name], today) for host in hosts)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -71,9 +79,12 @@ def holds(host_report: HostReport) -> Callable[[str], None]:
         lines = "\n".join(report.verdict_lines(found, host_report.host, "INVENTORY"))
         if found.status is Status.SKIP:
             pytest.skip(report.visible(found.reason))
-        if found.status is Status.FAIL and found.severity is Severity.RECOMMENDED:
+        warned = found.status is Status.FAIL and found.severity is Severity.RECOMMENDED
+        if warned or found.status is Status.WAIVED:
             pytest.xfail(lines)  # worth a word, no failure of the host
         if found.status is not Status.PASS:
             pytest.fail(lines, pytrace=False)
+        if found.reason:
+            warnings.warn(lines, stacklevel=2)
 
     return ask

@@ -139,6 +139,12 @@ def verify(  # noqa: PLR0913, PLR0917  (an option each)
     json: Annotated[
         str | None, typer.Option("--json", metavar="FILE", help="write JSON; - is stdout")
     ] = None,
+    junit: Annotated[
+        str | None, typer.Option("--junit", metavar="FILE", help="write JUnit XML, for a CI server")
+    ] = None,
+    metrics: Annotated[
+        str | None, typer.Option("--metrics", metavar="FILE", help="write Prometheus text")
+    ] = None,
     active: Annotated[
         bool, typer.Option("--active", help="let every loaded model generate a token")
     ] = False,
@@ -148,7 +154,9 @@ def verify(  # noqa: PLR0913, PLR0917  (an option each)
     from apuhost.commands import verify as command
 
     asked = command.Asked(inventory, limit or [], saved, active)
-    raise typer.Exit(command.run(asked, json, every=verbose))
+    files = {"json": json, "junit": junit, "metrics": metrics}
+    outputs = {form: file for form, file in files.items() if file is not None}
+    raise typer.Exit(command.run(asked, outputs, every=verbose))
 
 
 @app.command()

@@ -12,7 +12,7 @@ import pytest
 import typer.main
 from tests.support import stack
 from tests.support.hosts import GIB, GPU_780M, LINE, PARAMETERS, PARTS, host_facts, settings
-from tests.support.verdicts import also
+from tests.support.verdicts import also, judge
 from typer.core import TyperGroup
 
 from apuhost import changes as changes_package
@@ -25,7 +25,6 @@ from apuhost.probes.model_store import KEPT
 from apuhost.roles import CHECKOUT
 from apuhost.verdicts import Layer, Severity, Status, Verdict
 from apuhost.verdicts.host import CONCERNS, HostReport
-from apuhost.verdicts.host import report as judge
 
 DOCS = CHECKOUT / "docs"
 PAGES = [CHECKOUT / "README.md", CHECKOUT / "CHANGELOG.md", *sorted(DOCS.glob("*.md"))]

@@ -15,13 +15,13 @@ from tests.support.hosts import (
     menu,
     settings,
 )
+from tests.support.verdicts import judge
 
 from apuhost import report
 from apuhost.changes.host import plan
 from apuhost.derived import derive
 from apuhost.host_facts import HostFacts, Unreadable
 from apuhost.round_trip import PROBES, Reading
-from apuhost.verdicts.host import report as judge
 from apuhost.verdicts.refusals import refusals
 
 ASKED = settings(kernel_gtt_gib=48, kernel_extra_args=["quiet", "a=b"])

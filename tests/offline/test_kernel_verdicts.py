@@ -16,11 +16,12 @@ from tests.support.hosts import (
     menu,
     settings,
 )
+from tests.support.verdicts import judge
 
 from apuhost.host_facts import HostFacts
 from apuhost.round_trip import Reading
 from apuhost.verdicts import Layer, Status, Verdict
-from apuhost.verdicts.host import report, verdicts
+from apuhost.verdicts.host import verdicts
 
 ASKED = settings(kernel_gtt_gib=48, host_roles=["kernel"])
 
@@ -354,7 +355,7 @@ def test_no_gpu_is_told_with_what_to_do(verdict_id: str) -> None:
 
 
 def judged(facts: HostFacts, verdict_id: str) -> Verdict:
-    found = report("minipc", ASKED, facts).verdicts
+    found = judge("minipc", ASKED, facts).verdicts
     return next(each for each in found if each.id == verdict_id)
 
 

@@ -1,15 +1,21 @@
 """One verdict of one host, by its id."""
 
 from collections.abc import Mapping
+from datetime import date
 from types import ModuleType
 
 from apuhost.derived import derive
+from apuhost.gather import Unreachable
 from apuhost.host_facts import HostFacts
 from apuhost.round_trip import Reading
-from apuhost.verdicts import Layer, Status, Verdict, docker, models, ollama, vulkan
+from apuhost.settings import Settings
+from apuhost.verdicts import Layer, Status, Verdict, docker, firmware, gpu, models, ollama, vulkan
+from apuhost.verdicts.host import HostReport, report
 from tests.support.hosts import host_facts, settings
 
 CONCERNS: Mapping[str, ModuleType] = {
+    "gpu": gpu,
+    "firmware": firmware,
     "vulkan": vulkan,
     "docker": docker,
     "ollama": ollama,
@@ -23,6 +29,16 @@ def verdict(facts: HostFacts, verdict_id: str, **data: object) -> Verdict:
     concern = CONCERNS[verdict_id.partition(".")[0]]
     found: tuple[Verdict, ...] = concern.verdicts(asked, derive(asked, facts), facts)
     return next(each for each in found if each.id == verdict_id)
+
+
+TODAY = date(2026, 11, 30)
+
+
+def judge(
+    host: str, asked: Settings, facts: HostFacts | Unreachable, today: date = TODAY
+) -> HostReport:
+    """Everything that is said of a host, on a day of ours."""
+    return report(host, asked, facts, today)
 
 
 def failing(found: Verdict) -> tuple[Status, Layer | None]:

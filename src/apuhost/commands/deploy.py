@@ -42,7 +42,7 @@ def _after(path: Path, ready: Sequence[Planned], applied: engines.Applied) -> in
     judged = [
         each.host for each in ready if each not in waiting and each.host not in applied.failed
     ]
-    verified = verify.run(Asked(path, judged, active=True), None, every=False) if judged else 0
+    verified = verify.run(Asked(path, judged, active=True), {}, every=False) if judged else 0
     return 1 if applied.failed else verified
 
 

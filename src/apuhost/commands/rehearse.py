@@ -37,7 +37,7 @@ def everything() -> int:
         reports = verify.reports(Asked(INVENTORY, active=True))
     steps.done()
     print()
-    status = verify.show(reports, _shown(INVENTORY), None, every=True)
+    status = verify.show(reports, Asked(Path(_shown(INVENTORY))), {}, every=True)
     _say_what_next(started)
     return status
 
@@ -58,7 +58,7 @@ def deploy() -> int:
 
 def check() -> int:
     """`apuhost verify` on the machine."""
-    return verify.run(Asked(INVENTORY), None, every=True)
+    return verify.run(Asked(INVENTORY), {}, every=True)
 
 
 def down() -> int:

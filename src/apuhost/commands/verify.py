@@ -2,14 +2,23 @@
 
 import json
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from apuhost import engines, inventory, report
+from apuhost.commands import output, terminal
 from apuhost.errors import ApuhostError
 from apuhost.verdicts.host import HostReport
+
+FORMS: Mapping[str, Callable[[Sequence[HostReport]], str]] = {
+    "json": lambda found: json.dumps(report.as_json(found), indent=2) + "\n",
+    "junit": report.junit,
+    "metrics": lambda found: report.metrics(found, time.time()),
+}
+"""What `verify` writes beside its table, by the option that names the file."""
 
 
 class VerifyError(ApuhostError):
@@ -26,8 +35,8 @@ class Asked:
     active: bool = False
 
 
-def run(asked: Asked, json_file: str | None, *, every: bool) -> int:
-    """Exit status as in report.exit_status; `json_file` "-" keeps stdout pure JSON."""
+def run(asked: Asked, outputs: Mapping[str, str], *, every: bool) -> int:
+    """Exit status as in report.exit_status; `outputs` as for show."""
     if asked.path is None and asked.saved is None:
         raise VerifyError("verify what? give an INVENTORY, or --from DIR")
     if asked.path is not None and asked.saved is not None:
@@ -35,18 +44,30 @@ def run(asked: Asked, json_file: str | None, *, every: bool) -> int:
         raise VerifyError(f"{both}? give one of them")
     if asked.saved is not None and asked.active:
         raise VerifyError("--active lets the hosts work, --from asks none: give one of them")
-    return show(reports(asked), str(asked.path or "INVENTORY"), json_file, every=every)
+    output.check(outputs)
+    return show(reports(asked), asked, outputs, every=every)
 
 
 def show(
-    found: Sequence[HostReport], inventory_shown: str, json_file: str | None, *, every: bool
+    found: Sequence[HostReport], asked: Asked, outputs: Mapping[str, str], *, every: bool
 ) -> int:
-    """Print what was found, as JSON where that was asked. Returns the exit status."""
-    if json_file:
-        _write(json_file, found)
-    if json_file != "-":
-        print("\n".join(report.verify_lines(found, inventory_shown, every=every)))
-    return report.exit_status(found)
+    """Print what was found and write its other forms. Returns the exit status.
+
+    Args:
+        found: the reports.
+        asked: what was judged; its inventory and limits come back in what to type.
+        outputs: the file for each other form, by its word in FORMS; "-" is stdout, kept pure.
+        every: print what is good, too.
+    """
+    if output.STDOUT not in outputs.values():
+        shown = str(asked.path or "INVENTORY")
+        lines = report.verify_lines(found, shown, asked.limits, every=every)
+        print("\n".join(terminal.painted(lines)))
+    unwritten = output.write({file: FORMS[form](found) for form, file in outputs.items()})
+    for problem in unwritten:
+        print(report.visible(problem), file=sys.stderr)
+    status = report.exit_status(found)
+    return status or (2 if unwritten else 0)
 
 
 def reports(asked: Asked) -> tuple[HostReport, ...]:
@@ -70,14 +91,3 @@ def reports(asked: Asked) -> tuple[HostReport, ...]:
             return report.from_json(verdicts.read_text())
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise VerifyError(f"the checks left no verdicts: {error}") from error
-
-
-def _write(file: str, reports: Sequence[HostReport]) -> None:
-    text = json.dumps(report.as_json(reports), indent=2) + "\n"
-    if file == "-":
-        sys.stdout.write(text)
-        return
-    try:
-        Path(file).write_text(text)
-    except OSError as error:
-        raise VerifyError(f"{file}: {error.strerror}") from error

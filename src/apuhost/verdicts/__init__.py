@@ -8,12 +8,13 @@ from apuhost.host_facts import Unreadable
 
 
 class Status(StrEnum):
-    """What a verdict says. `unknown` (could not be read) is never a pass."""
+    """What a verdict says. `unknown` (could not be read) and `waived` are never a pass."""
 
     PASS = "pass"  # noqa: S105
     FAIL = "fail"
     SKIP = "skip"
     UNKNOWN = "unknown"
+    WAIVED = "waived"
 
 
 class Severity(StrEnum):
@@ -37,8 +38,9 @@ class Verdict:
     """One question about one host, answered.
 
     `layer` is the first layer that differs; `evidence` is the very line or value; `fix` is what
-    to type (INVENTORY stands for the inventory's path); `reason` says why for skip and unknown, and
-    why a deploy, which would be the fix, is refused.
+    to type (INVENTORY stands for the inventory's path); `reason` says why for skip, unknown and
+    waived, and why a deploy, which would be the fix, is refused; `until` is the last day of its
+    waiver, as 2027-03-01.
     """
 
     id: str
@@ -50,6 +52,7 @@ class Verdict:
     evidence: str = ""
     fix: str = ""
     reason: str = ""
+    until: str = ""
 
 
 @dataclass(frozen=True)

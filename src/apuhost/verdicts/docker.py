@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator
 
+from apuhost import verdict_ids
 from apuhost.changes import docker as changes
 from apuhost.changes import site_ca
 from apuhost.derived import Derived
@@ -27,7 +28,7 @@ ROOTLESS = ("its docker runs without root", "dockerd-rootless-setuptool.sh unins
 
 _REMAPPED = re.compile(r"/[0-9]+\.[0-9]+$")
 
-IDS = ("docker.engine", "docker.daemon_json", "docker.network")
+IDS = verdict_ids.DOCKER
 """What `verdicts` answers, in its order."""
 
 

@@ -1,6 +1,6 @@
 """Verdicts on the GPU itself: is there one, and does amdgpu drive it?"""
 
-from apuhost import hardware
+from apuhost import hardware, verdict_ids
 from apuhost.derived import Derived
 from apuhost.host_facts import HostFacts
 from apuhost.settings import Settings
@@ -8,7 +8,7 @@ from apuhost.verdicts import Found, Layer, Question, Verdict, judge
 
 SWITCH_ON = "switch the built-in GPU on in the BIOS setup; lspci -d 1002: lists it then"
 
-IDS = ("gpu.driver",)
+IDS = verdict_ids.GPU
 """What `verdicts` answers, in its order."""
 
 

@@ -1,6 +1,7 @@
 """All verdicts on one host, and the line that says which host it is."""
 
 from dataclasses import dataclass, replace
+from datetime import date
 from itertools import chain
 from types import ModuleType
 
@@ -9,11 +10,22 @@ from apuhost.derived import derive
 from apuhost.gather import Unreachable
 from apuhost.host_facts import HostFacts, Unreadable
 from apuhost.settings import ROLES, Settings
-from apuhost.verdicts import Status, Verdict, docker, gpu, kernel, models, ollama, vulkan
+from apuhost.verdicts import (
+    Status,
+    Verdict,
+    docker,
+    firmware,
+    gpu,
+    kernel,
+    models,
+    ollama,
+    vulkan,
+)
 from apuhost.verdicts.parameter import DEPLOY, DOCTOR
 from apuhost.verdicts.refusals import refusals
+from apuhost.verdicts.waivers import after_waivers
 
-CONCERNS: tuple[ModuleType, ...] = (kernel, gpu, vulkan, docker, ollama, models)
+CONCERNS: tuple[ModuleType, ...] = (kernel, gpu, firmware, vulkan, docker, ollama, models)
 BOOT_ID_SHOWN = 8
 MINUTE_S = 60
 HOUR_S = 3600
@@ -29,12 +41,15 @@ class HostReport:
     unreachable: str = ""
 
 
-def report(host: str, settings: Settings, facts: HostFacts | Unreachable) -> HostReport:
-    """Judge everything that was read of a host."""
+def report(
+    host: str, settings: Settings, facts: HostFacts | Unreachable, today: date
+) -> HostReport:
+    """Judge everything that was read of a host; `today` decides which waivers still count."""
     if isinstance(facts, Unreachable):
         return HostReport(host, "", (), str(facts))
-    found = verdicts(settings, facts)
-    return HostReport(host, header(settings, facts), _honest(found, settings, facts))
+    found = _honest(verdicts(settings, facts), settings, facts)
+    judged = after_waivers(found, settings.host.host_waivers, today)
+    return HostReport(host, header(settings, facts), judged)
 
 
 def _honest(

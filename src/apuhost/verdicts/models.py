@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable
 from datetime import UTC, datetime
 
+from apuhost import verdict_ids
 from apuhost.changes import models as changes
 from apuhost.derived import Derived
 from apuhost.host_facts import HostFacts, Unreadable
@@ -23,10 +24,10 @@ NONE_ASKED = "models_list names none"
 NONE_PRELOADED = "models_list preloads none"
 AGAIN = f"systemctl restart {changes.UNIT_NAME}"
 
-IDS = ("models.pinned", "models.parameters", "models.loaded", "models.preload")
+IDS = verdict_ids.MODELS
 """What `verdicts` answers, in its order."""
 
-ACTIVE_IDS = ("models.generation",)
+ACTIVE_IDS = verdict_ids.MODELS_ACTIVE
 """What it answers beside them when the hosts were asked for a token (--active)."""
 
 

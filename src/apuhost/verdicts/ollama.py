@@ -2,6 +2,7 @@
 
 import re
 
+from apuhost import verdict_ids
 from apuhost.derived import Derived
 from apuhost.host_facts import HostFacts, Unreadable
 from apuhost.settings import Settings
@@ -17,17 +18,7 @@ from apuhost.verdicts.variables import variables
 VERSION = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+\S*")
 VARIANT = "-rocm"
 
-IDS = (
-    "ollama.image",
-    "ollama.container",
-    "ollama.environment",
-    "ollama.exposure",
-    "ollama.api",
-    "ollama.gpu",
-    "ollama.runner",
-    "ollama.offload",
-    "ollama.prompt_cache",
-)
+IDS = verdict_ids.OLLAMA
 """What `verdicts` answers, in its order."""
 
 

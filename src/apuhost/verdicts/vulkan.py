@@ -1,5 +1,6 @@
 """Verdicts on the vulkan role: is what the GPU needs there, and does Mesa's RADV drive it?"""
 
+from apuhost import verdict_ids
 from apuhost.changes import vulkan as changes
 from apuhost.derived import Derived
 from apuhost.hardware import AMD
@@ -19,13 +20,7 @@ SUMMARY = "vulkaninfo --summary"
 DRIVERS = "ls /usr/share/vulkan/icd.d /etc/vulkan/icd.d"
 """Every driver that Vulkan's loader finds has a file there."""
 
-IDS = (
-    "vulkan.packages",
-    "vulkan.firmware",
-    "vulkan.groups",
-    "vulkan.nodes",
-    "vulkan.device",
-)
+IDS = verdict_ids.VULKAN
 """What `verdicts` answers, in its order."""
 
 

@@ -1,0 +1,134 @@
+"""What is wrong on many hosts, by cause: the hosts that share one are named together."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from apuhost.report.command import fix_lines
+from apuhost.report.outcome import FAILED, ORDER, Word, sentence, word, worth_a_word
+from apuhost.report.table import said
+from apuhost.report.text import WORD_WIDTH, wrapped
+from apuhost.verdicts import Status, Verdict
+from apuhost.verdicts.host import HostReport
+
+_NUMBER = re.compile(r"\d+(?:\.\d+)*")
+
+Told = tuple[Verdict, ...]
+"""One verdict, or all those of a host that are unknown for one reason."""
+
+
+@dataclass(frozen=True)
+class Cause:
+    """What some hosts have in common: `told` is the first one's, `alike` if it is everybody's."""
+
+    told: Told
+    hosts: tuple[str, ...]
+    alike: bool
+
+    @property
+    def word(self) -> Word:
+        """What the verdicts are called."""
+        return word(self.told[0])
+
+
+def cause_lines(
+    reports: Sequence[HostReport], inventory: str, limits: Sequence[str] | None
+) -> list[str]:
+    """Each cause once, the worst and then the most frequent first, with its hosts and the fix.
+
+    Args:
+        reports: of the hosts that were reached.
+        inventory: its path, as it is typed behind a command.
+        limits: what was asked for, where all of it was reached; else None.
+    """
+    lines = []
+    for (_, hosts, fix), group in groupby(_causes(reports), _footer):
+        causes = list(group)
+        for cause in causes:
+            lines += _said(cause.told)
+        lines += _named(hosts, alike=all(cause.alike for cause in causes))
+        if fix:
+            everybody = limits if len(hosts) == len(reports) else None
+            lines += fix_lines(fix, inventory, hosts if everybody is None else everybody)
+        lines.append("")
+    return lines[:-1]
+
+
+def unreached_lines(reports: Iterable[HostReport]) -> list[str]:
+    """Each reason once, with the hosts that were not reached for it."""
+    groups: dict[str, list[HostReport]] = {}
+    for report in reports:
+        if report.unreachable:
+            own = re.sub(rf"\b{re.escape(report.host)}\b", "", report.unreachable)
+            groups.setdefault(_NUMBER.sub("", own), []).append(report)
+    lines = []
+    for group in sorted(groups.values(), key=len, reverse=True):
+        alike = len({report.unreachable for report in group}) == 1
+        lines += wrapped("not reached ", group[0].unreachable)
+        lines += _named([report.host for report in group], alike=alike)
+    return lines
+
+
+def _causes(reports: Iterable[HostReport]) -> list[Cause]:
+    found: dict[tuple[str, ...], list[tuple[str, Told]]] = {}
+    for report in reports:
+        for told in _told(report):
+            found.setdefault(_common(told), []).append((report.host, told))
+    causes = [
+        Cause(
+            told=cases[0][1],
+            hosts=tuple(host for host, _ in cases),
+            alike=len({tuple(map(_words, told)) for _, told in cases}) == 1,
+        )
+        for cases in found.values()
+    ]
+    # Those with one footer side by side.
+    return sorted(causes, key=lambda cause: (_rank(cause), _footer(cause)))
+
+
+def _rank(cause: Cause) -> tuple[int, int]:
+    return ORDER.index(cause.word), -len(cause.hosts)
+
+
+def _footer(cause: Cause) -> tuple[Word, tuple[str, ...], str]:
+    """What is said once below several causes of the same hosts."""
+    fix = cause.told[0].fix if cause.word in FAILED else ""
+    return cause.word, cause.hosts, fix
+
+
+def _told(report: HostReport) -> Iterator[Told]:
+    """What is worth a word; what is unknown for one reason together, what is skipped not at all."""
+    unknown: dict[str, list[Verdict]] = {}
+    for verdict in report.verdicts:
+        if verdict.status is Status.UNKNOWN:
+            unknown.setdefault(verdict.reason, []).append(verdict)
+        elif worth_a_word(verdict) and verdict.status is not Status.SKIP:
+            yield (verdict,)
+    yield from map(tuple, unknown.values())
+
+
+def _common(told: Told) -> tuple[str, ...]:
+    """What hosts with one cause have in common: all but the numbers in what was found."""
+    first, ids = told[0], (verdict.id for verdict in told)
+    found = _NUMBER.sub("", f"{sentence(first)}\n{first.reason}")
+    return (word(first), first.layer or "", found, first.until, first.fix, *ids)
+
+
+def _words(verdict: Verdict) -> str:
+    return "\n".join((sentence(verdict), verdict.evidence, verdict.reason))
+
+
+def _said(told: Told) -> list[str]:
+    first, *others = told
+    if not others:
+        return said(first)
+    lines = wrapped(f"{word(first):{WORD_WIDTH}}{first.id} ", first.reason)
+    return [*lines, *wrapped("", f"and {' '.join(verdict.id for verdict in others)}")]
+
+
+def _named(hosts: Sequence[str], *, alike: bool) -> list[str]:
+    """`2 hosts: c07 c11`, and whose words are shown where not all say the very same."""
+    count = f"{len(hosts)} host{'s' if len(hosts) > 1 else ''}"
+    example = "" if alike else f" (details of {hosts[0]})"
+    return wrapped("", f"{count}{example}: {' '.join(hosts)}")

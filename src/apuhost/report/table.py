@@ -1,0 +1,76 @@
+"""One host's verdicts in lines: what is wrong first, then a count per concern."""
+
+from collections import Counter
+from collections.abc import Sequence
+from textwrap import wrap
+
+from apuhost.report.command import fix
+from apuhost.report.outcome import (
+    FAILED,
+    Word,
+    concern,
+    sentence,
+    waiver,
+    word,
+    worst_first,
+    worth_a_word,
+)
+from apuhost.report.text import INDENT, WIDTH, WORD_WIDTH, visible, wrapped
+from apuhost.verdicts import Verdict
+from apuhost.verdicts.host import HostReport
+
+COUNTED = {Word.FAIL: "failed", Word.WARN: "warned", Word.UNKNOWN: "unknown", Word.SKIP: "skipped"}
+
+
+def host_lines(report: HostReport, inventory: str, *, every: bool) -> list[str]:
+    """Failures first with layer, evidence and fix, then a count per concern."""
+    if report.unreachable:
+        return [visible(f"{report.host}  not reached: {report.unreachable}")]
+    shown = worst_first(v for v in report.verdicts if every or worth_a_word(v))
+    lines = [visible(f"{report.host}  {report.header}"), ""]
+    for verdict in shown:
+        lines += verdict_lines(verdict, report.host, inventory)
+    return [*lines, *([""] if shown else []), *_count(report.verdicts)]
+
+
+def verdict_lines(verdict: Verdict, host: str, inventory: str) -> list[str]:
+    """One verdict: what was found and asked, the first layer that differs, what to type."""
+    lines = said(verdict)
+    if verdict.fix and word(verdict) in FAILED:
+        # In one piece, whatever its width: it is there to be copied.
+        lines.append(visible(f"{INDENT}fix: {fix(verdict, host, inventory)}"))
+    return lines
+
+
+def said(verdict: Verdict) -> list[str]:
+    """What is said of a verdict, but for the fix."""
+    lines = wrapped(f"{word(verdict):{WORD_WIDTH}}{verdict.id} ", sentence(verdict))
+    if word(verdict) is Word.WAIVED:
+        return [*lines, *wrapped("", waiver(verdict))]
+    if word(verdict) not in FAILED:
+        return lines
+    if verdict.layer:
+        evidence = f"  ({verdict.evidence})" if verdict.evidence else ""
+        lines += wrapped("", f"differs first at: {verdict.layer}{evidence}")
+    return [*lines, *(wrapped("", verdict.reason) if verdict.reason else [])]
+
+
+def _count(verdicts: Sequence[Verdict]) -> list[str]:
+    """`kernel 5/6   gpu 1/1      6 of 7 good, 1 failed`: skipped and waived ones are told only."""
+    judged = [v for v in verdicts if word(v) not in (Word.SKIP, Word.WAIVED)]
+    good = Counter(concern(v) for v in judged if word(v) is Word.OK)
+    total = Counter(concern(v) for v in judged)
+    concerns = "   ".join(f"{name} {good[name]}/{total[name]}" for name in total)
+    found = Counter(map(word, verdicts))
+    counts = [f"{found[each]} {name}" for each, name in COUNTED.items() if found[each]]
+    whole = [f"{sum(good.values())} of {len(judged)} good{_waived(verdicts)}", *counts]
+    line = f"{concerns}      {', '.join(whole)}"
+    return [line] if len(line) <= WIDTH else [concerns, *wrap(", ".join(whole), WIDTH)]
+
+
+def _waived(verdicts: Sequence[Verdict]) -> str:
+    """` (2 waived: firmware.svm until 2027-03-01, kernel.iommu)`."""
+    named = [
+        f"{v.id} until {v.until}" if v.until else v.id for v in verdicts if word(v) is Word.WAIVED
+    ]
+    return f" ({len(named)} waived: {', '.join(named)})" if named else ""

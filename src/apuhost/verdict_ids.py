@@ -1,0 +1,44 @@
+"""The id of every verdict, by concern and in the order of a report: what a waiver may name."""
+
+KERNEL = (
+    "kernel.gtt",
+    "kernel.iommu",
+    "kernel.lockup_timeout",
+    "kernel.arguments",
+    "kernel.drop_in",
+    "kernel.modules",
+    "kernel.current",
+)
+
+GPU = ("gpu.device", "gpu.driver", "gpu.health", "gpu.known_bad")
+
+FIRMWARE = ("firmware.uma", "firmware.svm", "firmware.memory")
+
+VULKAN = (
+    "vulkan.packages",
+    "vulkan.firmware",
+    "vulkan.groups",
+    "vulkan.nodes",
+    "vulkan.device",
+)
+
+DOCKER = ("docker.engine", "docker.daemon_json", "docker.network")
+
+OLLAMA = (
+    "ollama.image",
+    "ollama.container",
+    "ollama.environment",
+    "ollama.exposure",
+    "ollama.api",
+    "ollama.gpu",
+    "ollama.runner",
+    "ollama.offload",
+    "ollama.prompt_cache",
+)
+
+MODELS = ("models.pinned", "models.parameters", "models.loaded", "models.preload")
+
+MODELS_ACTIVE = ("models.generation",)
+"""Asked only where the hosts were let work (--active)."""
+
+ALL = (*KERNEL, *GPU, *FIRMWARE, *VULKAN, *DOCKER, *OLLAMA, *MODELS, *MODELS_ACTIVE)
