@@ -261,7 +261,7 @@ def test_a_closed_standard_input_is_one_line(monkeypatch: pytest.MonkeyPatch) ->
         parse.run("cmdline", "-")
 
 
-PASTED = {"dmesg", "prefix-cache", "runner-cmd"}
+PASTED = {"dmesg", "docker-info", "ollama-final", "ollama-ps", "prefix-cache", "runner-cmd"}
 CONTRACT = {"cmdline", "daemon-json", "grub", "ollama-log", "vulkaninfo", *PASTED}
 
 

@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO
 
@@ -13,11 +14,14 @@ from apuhost.errors import ApuhostError
 from apuhost.probes import (
     ParseError,
     cmdline,
+    docker_info,
     grub,
     grub_cfg,
     kernel_log,
     modprobe,
+    ollama_final,
     ollama_log,
+    ollama_ps,
     prefix_cache,
     runners,
 )
@@ -125,6 +129,9 @@ READERS: Mapping[str, Reader] = {
     "cmdline": lambda text: cmdline.document(cmdline.parse(text)),
     "grub": _one_file,
     "dmesg": kernel_log.parse,
+    "docker-info": docker_info.parse,
+    "ollama-final": ollama_final.parse,
+    "ollama-ps": lambda text: ollama_ps.parse(text, datetime.now(UTC)),
     # Command lines as people paste them; the probe's are framed with their environment.
     "runner-cmd": runners.parse,
     # Lines of the runners in the container's whole log; the probe's keeps what a start says.

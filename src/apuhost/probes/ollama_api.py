@@ -6,13 +6,14 @@ before it serves: until it has looked for GPUs there is no answer at all.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Any, TypeVar
 
 from apuhost.probes import ParseError, files
 from apuhost.probes.containers import CONTAINER, DOCKER_TIMEOUT_S
 from apuhost.probes.http_reply import body
 from apuhost.probes.json_values import load_object, member, objects
+from apuhost.probes.ollama_ps import lasts_for_good
 
 Value = TypeVar("Value")
 
@@ -109,18 +110,8 @@ class LoadedModel:
     context_length: int | None
 
     def keeps(self, now: datetime) -> bool:
-        """Whether it stays for good, seen from a time with a time zone.
-
-        For a negative keep_alive Ollama writes some 292 years; from 20 on its client calls it
-        "Forever".
-        """
-        try:
-            expires = datetime.fromisoformat(self.expires_at)
-        except ValueError:
-            return False
-        if expires.tzinfo is None:
-            expires = expires.replace(tzinfo=UTC)
-        return expires - now > timedelta(days=20 * 365)
+        """Whether it stays for good, seen from a time with a time zone."""
+        return lasts_for_good(self.expires_at, now) is True
 
 
 @dataclass(frozen=True)
