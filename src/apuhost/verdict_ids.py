@@ -10,9 +10,7 @@ KERNEL = (
     "kernel.current",
 )
 
-GPU = ("gpu.device", "gpu.driver", "gpu.health", "gpu.known_bad")
-
-FIRMWARE = ("firmware.uma", "firmware.svm", "firmware.memory")
+GPU = ("gpu.driver",)
 
 VULKAN = (
     "vulkan.packages",
@@ -41,4 +39,4 @@ MODELS = ("models.pinned", "models.parameters", "models.loaded", "models.preload
 MODELS_ACTIVE = ("models.generation",)
 """Asked only where the hosts were let work (--active)."""
 
-ALL = (*KERNEL, *GPU, *FIRMWARE, *VULKAN, *DOCKER, *OLLAMA, *MODELS, *MODELS_ACTIVE)
+ALL = (*KERNEL, *GPU, *VULKAN, *DOCKER, *OLLAMA, *MODELS, *MODELS_ACTIVE)
