@@ -7,6 +7,7 @@ from importlib import import_module
 from types import ModuleType
 
 from apuhost.probes import generation
+from apuhost.probes.container_commands import CHOOSE, CONTAINER
 from apuhost.probes.pairs import whole_number
 
 _NAMES = (
@@ -59,7 +60,9 @@ def script(mark: str, names: Iterable[str] = tuple(PROBES)) -> str:
   printf '\\n{mark} end %s %d\\n' "$1" "$?"
 }}""",
     ]
-    lines += [f"probe {name} {shlex.quote(_EVERY[name].COMMAND)}" for name in names]
+    commands = {name: _EVERY[name].COMMAND for name in names}
+    lines += [CHOOSE] if any(CONTAINER in command for command in commands.values()) else []
+    lines += [f"probe {name} {shlex.quote(command)}" for name, command in commands.items()]
     return "\n".join(lines)
 
 

@@ -33,7 +33,8 @@ from apuhost.probes import (
     ollama_api,
     units,
 )
-from apuhost.probes.containers import CONTAINER, Port
+from apuhost.probes.container_commands import CHOOSE, CONTAINER
+from apuhost.probes.containers import Port
 from apuhost.probes.firewall import Firewall, Listening
 from apuhost.probes.model_store import KEPT
 from apuhost.probes.ollama_api import ListedModel, OllamaApi
@@ -335,6 +336,13 @@ def test_the_container_that_runs_ollama(host: Host, rows: list[int], chosen: int
     docker_says(host, {"ps -aq": "\n".join(ids), "inspect": table})
     printed = host.run(f"{CONTAINER} ollama_container").split()
     assert printed == ([] if chosen is None else [f"{chosen}" * 64])
+
+
+@pytest.mark.parametrize("silent", [False, True])
+def test_a_script_of_many_probes_asks_docker_once_which_it_is(host: Host, silent: bool) -> None:
+    docker_says(host, {} if silent else {"ps -aq": "1" * 64, "inspect": ROWS[0].format("1" * 64)})
+    asked = f"{CHOOSE}\nrm {host.folder}/docker\n{CONTAINER}ollama_container || echo refused"
+    assert host.run(asked).strip() == ("refused" if silent else "1" * 64)
 
 
 HTTP = b"HTTP/1.0 200 OK\r\n\r\n"

@@ -19,8 +19,13 @@ _CHOICE = (
     f'{{{{.Id}}}}\t{{{{.State.Running}}}}\t{{{{.Name}}}}\t{{{{index .Config.Labels "{SERVICE}"}}}}'
     f'\t{{{{.Config.Image}}}}\t{{{{with index .Config.Labels "{MADE_FROM}"}}}}ours{{{{end}}}}'
 )
+CHOSEN = "OLLAMA_CONTAINER"
 CONTAINER = f"""
 ollama_container() {{
+  if [ "${{{CHOSEN}+asked}}" ]; then
+    [ "${CHOSEN}" != unknown ] && printf '%s' "${CHOSEN}"
+    return
+  fi
   command -v docker >/dev/null || return 0
   ids=$(timeout {DOCKER_TIMEOUT_S} docker ps -aq --no-trunc) || return
   [ -n "$ids" ] || return 0
@@ -41,9 +46,13 @@ ollama_container() {{
 
 It is the one that apuhost made, else one named or, by Compose, labelled `ollama`, else one of an
 image named ollama; a running one first. The status is 0 without docker, and not 0 when docker
-does not answer.
+does not answer. CHOOSE asks once for every probe of a script.
 `Containers.ollama` (containers.py) chooses by the same rule.
 """
+
+CHOOSE = f"""{CONTAINER}
+{CHOSEN}=$(ollama_container 2>/dev/null </dev/null) || {CHOSEN}=unknown
+export {CHOSEN}"""
 
 _KEPT = "OLLAMA|LLAMA|GGML|GPU|HIP|HSA|ROCR|RADV|AMD|VK|MESA"
 _HIDDEN = "KEY|TOKEN|SECRET|PASS|PASSWD|PASSWORD|CREDENTIALS"
