@@ -29,11 +29,11 @@ VOLUME = f'set -e\n{LOCK}\ndocker volume create -- "$1"'
 PULL = f"""set -e
 {LOCK}
 mkdir -p /run/apuhost
-said=$(mktemp /run/apuhost/pull-XXXXXX)
+said=/run/apuhost/pull-$$
 trap 'rm -f "$said"' EXIT
 count() {{ grep -c "$1" "$said" || :; }}
 for wait in 5 20 0; do
-  docker pull -- "$1" >"$said" 2>&1 &
+  docker pull -- "$1" >"$said" 2>&1 9>&- & # no lock: it may outlive this run
   seconds=0
   while sleep 1; kill -0 $! 2>/dev/null; do
     seconds=$((seconds + 1))
