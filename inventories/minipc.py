@@ -9,6 +9,8 @@ hosts = [
         {
             "ssh_hostname": "192.0.2.10",
             "ssh_user": "admin",
+            # As set by hand in the BIOS setup (the memory by its EXPO profile; IOMMU off, too).
+            "host_firmware": {"uma_mib": 1024, "svm": False, "memory_mts": 5600},
             # GiB that the GPU may map; 48 is also what auto makes of 64 GiB.
             "kernel_gtt_gib": 48,
             # Faster prefill; hides the NPU and switches DMA protection off. Or "pt", "default".

@@ -4,5 +4,5 @@ Layers, each importing only downwards (tests/offline/test_architecture.py reads 
 
     cli > commands > rehearsal > engines, evidence, reference, report > verdicts > changes > derived
         > gather > host_facts, connection > round_trip, inventory > settings
-        > sizing, kernels, environment > probes > hardware, roles, verdict_ids > errors
+        > sizing, kernels, known_bad, environment > probes > hardware, roles, verdict_ids > errors
 """

@@ -10,7 +10,9 @@ KERNEL = (
     "kernel.current",
 )
 
-GPU = ("gpu.driver",)
+GPU = ("gpu.device", "gpu.driver", "gpu.health", "gpu.known_bad")
+
+FIRMWARE = ("firmware.uma", "firmware.svm", "firmware.memory")
 
 VULKAN = (
     "vulkan.packages",
@@ -39,4 +41,4 @@ MODELS = ("models.pinned", "models.parameters", "models.loaded", "models.preload
 MODELS_ACTIVE = ("models.generation",)
 """Asked only where the hosts were let work (--active)."""
 
-ALL = (*KERNEL, *GPU, *VULKAN, *DOCKER, *OLLAMA, *MODELS, *MODELS_ACTIVE)
+ALL = (*KERNEL, *GPU, *FIRMWARE, *VULKAN, *DOCKER, *OLLAMA, *MODELS, *MODELS_ACTIVE)

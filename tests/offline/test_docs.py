@@ -16,7 +16,7 @@ from tests.support.verdicts import also, judge
 from typer.core import TyperGroup
 
 from apuhost import changes as changes_package
-from apuhost import cli, kernels, reference, report, roles
+from apuhost import cli, kernels, known_bad, reference, report, roles
 from apuhost.changes import BACKUP
 from apuhost.changes.kernel import DROP_IN
 from apuhost.changes.models import UNIT
@@ -133,6 +133,26 @@ def test_the_table_of_kernels_is_the_one_that_is_used() -> None:
             row.source,
         )
         for row in kernels.LOCKUP_BEHAVIOURS
+    ]
+
+
+def test_the_table_of_known_faults_is_the_one_that_is_used() -> None:
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in text(DOCS / "kernels.md").splitlines()
+        if re.match(r"\| gfx\d", line)
+    ]
+    assert rows == [
+        [
+            ", ".join(row.gfx),
+            row.kernels,
+            row.firmware,
+            "yes" if row.rocm_only else "no",
+            row.effect,
+            row.fix,
+            row.source,
+        ]
+        for row in known_bad.KNOWN_BAD
     ]
 
 

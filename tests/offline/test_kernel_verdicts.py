@@ -23,7 +23,8 @@ from apuhost.round_trip import Reading
 from apuhost.verdicts import Layer, Status, Verdict
 from apuhost.verdicts.host import verdicts
 
-ASKED = settings(kernel_gtt_gib=48, host_roles=["kernel"])
+SETUP = {"uma_mib": 1024, "svm": False, "memory_mts": 5600}
+ASKED = settings(kernel_gtt_gib=48, host_roles=["kernel"], host_firmware=SETUP)
 
 
 def verdict(facts: HostFacts, verdict_id: str, **data: object) -> Verdict:
@@ -41,7 +42,13 @@ def test_a_healthy_host_passes_everything() -> None:
             "kernel.drop_in",
             "kernel.modules",
             "kernel.current",
+            "gpu.device",
             "gpu.driver",
+            "gpu.health",
+            "gpu.known_bad",
+            "firmware.uma",
+            "firmware.svm",
+            "firmware.memory",
         ],
         Status.PASS,
     )
@@ -141,7 +148,11 @@ def test_a_capped_gtt_is_right_when_more_than_memory_was_asked() -> None:
         modules=PARTS["modules"].replace("12582912", "17825792"),
         gpus=GPU_780M.replace(str(48 * GIB), str(63 * GIB)),
     )
-    assert verdict(facts, "kernel.gtt", kernel_gtt_gib=68).status == "pass"
+    found = verdict(facts, "kernel.gtt", kernel_gtt_gib=68)
+    assert (found.status, found.observed) == (
+        "pass",
+        "63 GiB GTT: the kernel cut 68 GiB down to its memory",
+    )
 
 
 def test_a_gpu_without_a_gtt_is_wrong_even_when_any_size_would_do() -> None:
@@ -152,12 +163,82 @@ def test_a_gpu_without_a_gtt_is_wrong_even_when_any_size_would_do() -> None:
         "cmdline": f"{LINE} {line}",
         "meminfo": f"MemTotal: {14 * 1024 * 1024} kB\n",
     }
-    made = verdict(host_facts(**small), "kernel.gtt", kernel_gtt_gib="auto")
+    half = GPU_780M.replace(f"gtt={48 * GIB}", f"gtt={7 * GIB}")
+    made = verdict(host_facts(**small, gpus=half), "kernel.gtt", kernel_gtt_gib="auto")
     assert (made.status, made.observed) == (Status.PASS, "the kernel's default GTT")
     gpus = GPU_780M.replace(f"gtt={48 * GIB}", "gtt=")
-    found = verdict(host_facts(**small, gpus=gpus), "kernel.gtt", kernel_gtt_gib="auto")
+    silent = host_facts(**small, gpus=gpus, kernel_log="")
+    found = verdict(silent, "kernel.gtt", kernel_gtt_gib="auto")
     assert (found.status, found.layer) == (Status.FAIL, Layer.EFFECTIVE)
     assert "no GTT" in found.observed
+
+
+SILENT = GPU_780M.replace(f"gtt={48 * GIB}", "gtt=")
+LOG = PARTS["kernel_log"]
+
+
+def test_where_sysfs_is_silent_the_drivers_own_word_counts() -> None:
+    assert verdict(host_facts(gpus=SILENT), "kernel.gtt").status == "pass"
+    found = verdict(
+        host_facts(gpus=SILENT, kernel_log=LOG.replace("49152M", "31744M")), "kernel.gtt"
+    )
+    assert (found.status, found.layer) == (Status.FAIL, Layer.EFFECTIVE)
+    assert found.evidence == "kernel log: 31744M of GTT memory ready"
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        pytest.param({"kernel_log": "", "gpus": SILENT}, id="no log"),
+        pytest.param({"gpus": SILENT.replace("driver=amdgpu", "driver=")}, id="no driver"),
+        pytest.param({"gpus": SILENT, "kernel_log": LOG.replace("c6:", "c7:")}, id="another GPU's"),
+    ],
+)
+def test_a_log_that_is_no_witness_does_not_count(parts: dict[str, Any]) -> None:
+    found = verdict(host_facts(**parts), "kernel.gtt")
+    assert (found.status, found.observed) == ("fail", "the GPU's driver made no GTT")
+
+
+def test_sysfs_outweighs_the_log() -> None:
+    facts = host_facts(kernel_log=LOG.replace("49152M", "31744M"))
+    assert verdict(facts, "kernel.gtt").status == "pass"
+
+
+def test_a_gtt_of_which_ttm_lets_only_a_part_be_used() -> None:
+    said = "[drm] GTT size has been set as 51539607552 but TTM size has been set as 16638816256,"
+    facts = host_facts(
+        kernel_log=f"{LOG}[    3.110000] amdgpu 0000:c6:00.0: amdgpu: {said} this is unusual\n"
+    )
+    found = verdict(facts, "kernel.gtt")
+    assert (found.status, found.layer) == (Status.FAIL, Layer.EFFECTIVE)
+    assert found.observed == "GTT is 48.0 GiB, of which TTM lets 15.5 GiB be used"
+
+
+def large(memory_gib: int) -> HostFacts:
+    """96 GiB of GTT, as asked, on a host with so much memory beside 96 GiB of VRAM."""
+    line = PARAMETERS.replace("12582912", "25165824")
+    return host_facts(
+        grub={"/etc/default/grub": DEFAULT_GRUB, DROP_IN: drop_in(line)},
+        grub_cfg=menu(line),
+        cmdline=f"{LINE} {line}",
+        modules=PARTS["modules"].replace("12582912", "25165824"),
+        gpus=GPU_780M.replace(str(48 * GIB), str(96 * GIB)),
+        meminfo=f"MemTotal: {memory_gib * 1024 * 1024} kB\n",
+    )
+
+
+def test_a_gtt_beyond_memory_is_named() -> None:
+    found = verdict(large(31), "kernel.gtt", kernel_gtt_gib=96)
+    assert (found.status, found.severity, found.layer) == ("fail", "recommended", "effective")
+    assert "GTT is 96.0 GiB, more than the 31.0 GiB of memory" in found.observed
+    assert verdict(large(125), "kernel.gtt", kernel_gtt_gib=96).status == "pass"
+
+
+def test_a_wrong_gtt_beyond_memory_is_a_failure_that_says_both() -> None:
+    gpus = GPU_780M.replace(str(48 * GIB), str(96 * GIB))
+    found = verdict(host_facts(gpus=gpus), "kernel.gtt")
+    assert (found.status, found.severity) == ("fail", "required")
+    assert "more than the 63.0 GiB of memory" in found.observed
 
 
 @pytest.mark.parametrize(
@@ -181,7 +262,7 @@ def test_a_difference_outweighs_what_could_not_be_read() -> None:
 def test_iommu_off_on_the_line_but_at_work() -> None:
     found = verdict(host_facts(iommu="unit=ivhd0\ngroups=20\ntranslated=20\n"), "kernel.iommu")
     assert (found.status, found.layer) == (Status.FAIL, Layer.EFFECTIVE)
-    assert found.observed == "IOMMU translated"
+    assert found.observed.startswith("IOMMU translated (")
 
 
 @pytest.mark.parametrize(
@@ -203,6 +284,42 @@ def test_passthrough_is_not_the_same_as_off(iommu: str, status: str, fix: str) -
     found = verdict(facts, "kernel.iommu", kernel_amd_iommu="pt")
     assert found.status == status
     assert fix in found.fix
+
+
+ON_LINE = f"{LINE} quiet {PARAMETERS}\n"
+WITHOUT_IOMMU = WITHOUT_GTT.replace("amd_iommu=off", PARAMETERS.split()[1])
+
+
+@pytest.mark.parametrize(
+    ("described", "cmdline", "who"),
+    [
+        pytest.param(
+            "described=no\n",
+            ON_LINE,
+            "by the firmware, which describes none and the kernel line",
+            id="both",
+        ),
+        pytest.param("described=yes\n", ON_LINE, "by the kernel line (", id="the kernel line"),
+        pytest.param(
+            "described=no\n", f"{LINE} {WITHOUT_IOMMU}", "by the firmware, which", id="the firmware"
+        ),
+        pytest.param("", f"{LINE} {WITHOUT_IOMMU}", "IOMMU off (", id="nobody tells"),
+    ],
+)
+def test_who_turned_the_iommu_off_is_said_with_its_price(
+    described: str, cmdline: str, who: str
+) -> None:
+    facts = host_facts(
+        grub={"/etc/default/grub": DEFAULT_GRUB, DROP_IN: drop_in(cmdline.removeprefix(LINE))},
+        grub_cfg=menu(cmdline.removeprefix(LINE).strip()),
+        cmdline=cmdline,
+        iommu=f"groups=0\ntranslated=0\n{described}",
+    )
+    choice = "off" if "amd_iommu" in cmdline else "default"
+    found = verdict(facts, "kernel.iommu", kernel_amd_iommu=choice)
+    assert found.status == "pass"
+    assert who in found.observed
+    assert "no NPU, no protection against DMA" in found.observed
 
 
 @pytest.mark.parametrize(
@@ -236,6 +353,51 @@ def test_a_misspelt_parameter_is_named_with_the_nearest() -> None:
     found = verdict(facts, "kernel.arguments")
     assert (found.status, found.layer) == (Status.FAIL, Layer.BOOTED)
     assert "amdgpu.gtt_size is not a parameter of amdgpu (amdgpu.gttsize?)" in found.observed
+
+
+def refused(words: str, more: str = "") -> HostFacts:
+    """A host whose kernel logged that it does not know these words."""
+    words = f'parameters "BOOT_IMAGE=/boot/vmlinuz splash {words}", will be passed to user space.'
+    log = PARTS["kernel_log"].splitlines(keepends=True)
+    line = f"[    0.011222] Unknown kernel command line {words}\n"
+    return host_facts(kernel_log="".join([*log[:2], line, *log[3:], more]))
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [
+        ("amd_iomu=off", "amd_iommu"),
+        ("ttm_pages_limit=12582912", "ttm.pages_limit"),
+        ("pages_limit=12582912", "ttm.pages_limit"),
+        ("lockup_timeout=10000", "amdgpu.lockup_timeout"),
+        ("mitigatons=off", "mitigations"),
+    ],
+)
+def test_a_word_that_the_kernel_refused_is_named_with_what_was_meant(word: str, meant: str) -> None:
+    found = verdict(refused(word), "kernel.arguments")
+    assert (found.status, found.layer) == (Status.FAIL, Layer.BOOTED)
+    assert found.observed.endswith(f"is no kernel parameter ({meant}?)")
+    assert word in found.evidence
+
+
+def test_words_for_init_are_not_misspelt() -> None:
+    found = verdict(refused("ds=nocloud biosdevname=0"), "kernel.arguments")
+    assert (found.status, found.observed) == (
+        "pass",
+        "none misspelt; left to init: ds=nocloud biosdevname=0",
+    )
+
+
+def test_an_option_that_a_gpu_module_refused_is_named() -> None:
+    said = "[    2.900000] amdgpu: unknown parameter 'gtt_size' ignored\n"
+    found = verdict(refused("", said), "kernel.arguments")
+    assert (found.status, found.layer) == (Status.FAIL, Layer.BOOTED)
+    assert found.observed == "amdgpu.gtt_size is not a parameter of amdgpu"
+    assert "modprobe.d" in found.fix
+
+
+def test_parameters_are_judged_without_a_kernel_log() -> None:
+    assert verdict(host_facts(kernel_log=""), "kernel.arguments").status == "pass"
 
 
 @pytest.mark.parametrize("parameter", ["amdgpu.dyndbg=+p", "ttm.async_probe", "amdgpu.gttsize=-1"])
@@ -349,7 +511,7 @@ def test_a_host_set_up_by_hand_needs_no_drop_in(text: str) -> None:
     assert (found.status, found.observed) == ("pass", "not there: set up by hand")
 
 
-@pytest.mark.parametrize("verdict_id", ["kernel.gtt", "gpu.driver"])
+@pytest.mark.parametrize("verdict_id", ["kernel.gtt", "gpu.device", "gpu.driver"])
 def test_no_gpu_is_told_with_what_to_do(verdict_id: str) -> None:
     assert "BIOS" in verdict(host_facts(gpus=""), verdict_id).fix
 

@@ -79,7 +79,7 @@ def test_a_hundred_hosts_are_read_on_one_screen_or_two() -> None:
     found = lines(*fleet())
     assert max(map(len, found)) <= 100
     assert len(found) < 60
-    assert found[0].split() == ["kernel", "gpu"]
+    assert found[0].split() == ["kernel", "gpu", "firmware"]
     assert found[-1] == "84 of 100 hosts good, 12 failed, 1 unknown, 3 not reached"
     assert all(line.isprintable() for line in found)
 

@@ -147,13 +147,13 @@ def test_a_good_host_is_a_count() -> None:
     found = lines(judge("box1", ASKED, host_facts()))
     assert found[0].startswith("box1  Debian 13  kernel 6.12.117")
     assert "Radeon 780M (1002:1900)" in found[0]
-    assert found[-1] == "kernel 7/7   gpu 1/1      8 of 8 good"
+    assert found[-1] == "kernel 7/7   gpu 4/4   firmware 3/3      14 of 14 good"
     assert not [line for line in found if line.startswith(("FAIL", "ok"))]
 
 
 def test_everything_is_shown_when_asked() -> None:
     found = lines(judge("box1", ASKED, host_facts()), every=True)
-    assert len([line for line in found if line.startswith("ok ")]) == 8
+    assert len([line for line in found if line.startswith("ok ")]) == 14
 
 
 def test_a_failure_says_layer_evidence_and_what_to_type() -> None:
@@ -197,7 +197,7 @@ def test_what_is_no_answer_says_why(status: Status) -> None:
 
 def test_what_is_skipped_is_told_and_not_counted() -> None:
     found = lines(judge("vm", SIMULATED, VIRTUAL))
-    assert found[-1] == "kernel 6/6      6 of 6 good, 2 skipped"
+    assert found[-1] == "kernel 6/6      6 of 6 good, 8 skipped"
 
 
 def test_a_host_that_is_not_reached_is_one_line() -> None:

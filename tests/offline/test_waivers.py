@@ -136,9 +136,9 @@ def test_the_summary_names_waived_verdicts_with_their_days() -> None:
     ]
     asked = settings(kernel_gtt_gib=48, host_roles=["kernel"], host_waivers=given)
     found = judge("box1", asked, host_facts(cmdline=f"{LINE} quiet amdgpu.lockup_timeout=10000\n"))
-    last = report.verify_lines([found], "i.py", every=False)[-1]
+    *_, counted, last = report.verify_lines([found], "i.py", every=False)
     assert last.endswith(f" good (2 waived: kernel.gtt, kernel.iommu until {DAY})")
-    assert last.startswith("kernel 5/5 ")
+    assert counted.startswith("kernel 5/5 ")
 
 
 @pytest.mark.parametrize(

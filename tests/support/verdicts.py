@@ -9,11 +9,13 @@ from apuhost.gather import Unreachable
 from apuhost.host_facts import HostFacts
 from apuhost.round_trip import Reading
 from apuhost.settings import Settings
-from apuhost.verdicts import Layer, Status, Verdict, docker, models, ollama, vulkan
+from apuhost.verdicts import Layer, Status, Verdict, docker, firmware, gpu, models, ollama, vulkan
 from apuhost.verdicts.host import HostReport, report
 from tests.support.hosts import host_facts, settings
 
 CONCERNS: Mapping[str, ModuleType] = {
+    "gpu": gpu,
+    "firmware": firmware,
     "vulkan": vulkan,
     "docker": docker,
     "ollama": ollama,

@@ -5,7 +5,8 @@ from typing import Annotated, Literal, get_args
 from pydantic import Field, field_validator
 
 from apuhost import sizing
-from apuhost.settings import waiver
+from apuhost.settings import firmware, waiver
+from apuhost.settings.firmware import FirmwareSetup
 from apuhost.settings.model import Model
 from apuhost.settings.waiver import Waiver
 
@@ -30,6 +31,7 @@ class HostSettings(Model):
     """What is said of a host itself, not of a role."""
 
     host_simulated: Simulated | None = None
+    host_firmware: FirmwareSetup | None = None
     host_roles: list[Role] = Field(default_factory=lambda: list(get_args(Role)))
     host_reboot_timeout_s: Annotated[int, Field(ge=10, le=7200)] = 600
     host_waivers: list[Waiver] = Field(default_factory=list)
@@ -44,6 +46,7 @@ class HostSettings(Model):
 HOST_DESCRIPTIONS = {
     "host_roles": "names of the roles that apuhost applies and judges on the host",
     "host_reboot_timeout_s": "seconds that a reboot may take until it is called lost, 10 to 7200",
+    "host_firmware": firmware.DESCRIPTION,
     "host_simulated": 'None, or {"memory_gib": 61, "gpu": "1002:1900"} on a virtual machine',
     "host_waivers": waiver.ALLOWED,
 }

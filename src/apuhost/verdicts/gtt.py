@@ -1,27 +1,39 @@
 """kernel.gtt: can the GPU map as much of the system's memory as was asked?"""
 
-from apuhost import hardware, sizing
+from dataclasses import dataclass
+
+from apuhost import sizing
 from apuhost.derived import Derived
 from apuhost.host_facts import HostFacts
 from apuhost.probes.gpus import Gpu
 from apuhost.probes.pairs import whole_number
 from apuhost.settings import Settings
 from apuhost.settings.kernel import GTT_KEY
-from apuhost.verdicts import Found, Layer, Question, Verdict, judge
+from apuhost.verdicts import Found, Layer, Question, Severity, Status, Verdict, judge
 from apuhost.verdicts.gpu import SWITCH_ON
+from apuhost.verdicts.logged import kernel_log, logged_gpu
 from apuhost.verdicts.parameter import DEPLOY, Parameter, live, looks, release_of
 
 GIB = 1024**3
+MIB = 1024**2
 TOLERANCE = 0.01
 """Of a GTT size: the driver rounds, and a capped GTT follows MemTotal."""
 
 
+@dataclass(frozen=True)
+class _Gtt:
+    """Bytes that a GPU's driver made, and the line that shows it."""
+
+    bytes: int
+    said: str
+
+
 def gtt(settings: Settings, derived: Derived, facts: HostFacts) -> Verdict:
-    """Can the GPU map as much memory as was asked?"""
+    """Can the GPU map as much memory as was asked? More than there is, is a warning."""
     asked = "the kernel's default GTT" if derived.gtt_gib is None else f"{derived.gtt_gib} GiB GTT"
     wanted = None if derived.pages_limit is None else str(derived.pages_limit)
     parameter = Parameter(GTT_KEY, wanted, release_of(facts), _pages)
-    return judge(
+    found = judge(
         Question("kernel.gtt", asked),
         (
             *looks(parameter, facts),
@@ -31,6 +43,13 @@ def gtt(settings: Settings, derived: Derived, facts: HostFacts) -> Verdict:
             (Layer.EFFECTIVE, lambda: _gtt_of_gpu(settings, derived, facts)),
         ),
     )
+    if found.status is not Status.PASS:
+        return found
+    beyond = judge(
+        Question("kernel.gtt", "a GTT that memory can hold", Severity.RECOMMENDED),
+        ((Layer.EFFECTIVE, lambda: _within_memory(facts)),),
+    )
+    return found if beyond.status is Status.PASS else beyond
 
 
 def _pages(text: str) -> str:
@@ -65,40 +84,85 @@ def _gtt_of_gpu(settings: Settings, derived: Derived, facts: HostFacts) -> Found
     if settings.host.host_simulated and facts.machine.virtual:
         asked = "the kernel's default" if derived.gtt_gib is None else f"{derived.gtt_gib} GiB"
         return Found(None, f"a VM has no mem_info_gtt_total; {asked} up to /sys/module/ttm")
-    gpus = _apus(facts)
-    if not gpus:
+    made = [(gpu, _made(gpu, facts)) for gpu in facts.gpus.apus]
+    if not made:
         return Found(False, "no AMD GPU on the PCI bus", "lspci -d 1002: lists none", SWITCH_ON)
-    if unmade := next((gpu for gpu in gpus if gpu.gtt_bytes is None), None):
-        return _wrong_gtt(unmade)
-    if derived.gtt_gib is None:
-        return Found(True, "the kernel's default GTT")
-    asked_bytes = derived.gtt_gib * GIB
-    # Newer kernels cut GTT to MemTotal (commit 5e70f6804b4d: 7.2, and back-ported), others do not.
-    allowed = (asked_bytes, min(asked_bytes, facts.meminfo.total_kib * 1024))
-    for gpu in gpus:
-        if not any(_close(gpu.gtt_bytes, size) for size in allowed):
-            return _wrong_gtt(gpu)
-    return Found(True, f"{(gpus[0].gtt_bytes or 0) / GIB:g} GiB GTT")
+    wrong = (_wrong(gpu, size, derived.gtt_gib, facts) for gpu, size in made)
+    if found := next((found for found in wrong if found), None):
+        return found
+    return Found(True, _worded(made[0][1], derived.gtt_gib))
 
 
-def _wrong_gtt(gpu: Gpu) -> Found:
-    if gpu.gtt_bytes is None:
-        return Found(
-            False, "the GPU's driver made no GTT", f"{gpu.pci}: driver {gpu.driver}", "reboot"
-        )
+def _wrong(gpu: Gpu, made: _Gtt | None, asked_gib: int | None, facts: HostFacts) -> Found | None:
+    if made is None:
+        said = f"{gpu.pci}: driver {gpu.driver}"
+        return Found(False, "the GPU's driver made no GTT", said, "reboot")
+    if asked_gib is not None and not _as_asked(made, asked_gib, facts):
+        size = f"GTT is {made.bytes / GIB:.1f} GiB{_beyond(made, facts)}"
+        return Found(False, size, made.said, "reboot: the size is fixed when the driver starts")
+    return _unusable(made, facts)
+
+
+def _made(gpu: Gpu, facts: HostFacts) -> _Gtt | None:
+    """What sysfs says; where it is silent though the driver is there, what the driver logged."""
+    if gpu.gtt_bytes is not None:
+        path = f"/sys/bus/pci/devices/{gpu.pci}/mem_info_gtt_total"
+        return _Gtt(gpu.gtt_bytes, f"{path} has {gpu.gtt_bytes}")
+    logged = logged_gpu(facts, gpu.pci)
+    if gpu.driver != "amdgpu" or logged is None or logged.gtt_mib is None:
+        return None
+    return _Gtt(logged.gtt_mib * MIB, f"kernel log: {logged.gtt_mib}M of GTT memory ready")
+
+
+def _as_asked(made: _Gtt, asked_gib: int, facts: HostFacts) -> bool:
+    """Newer kernels cut GTT to MemTotal (5e70f6804b4d: 7.2, and back-ported), others do not."""
+    asked = asked_gib * GIB
+    allowed = (asked, min(asked, facts.meminfo.total_kib * 1024))
+    return any(_close(made.bytes, size) for size in allowed)
+
+
+def _worded(made: _Gtt | None, asked_gib: int | None) -> str:
+    if made is None or asked_gib is None:
+        return "the kernel's default GTT"
+    size = made.bytes / GIB
+    cut = "" if _close(size, asked_gib) else f": the kernel cut {asked_gib} GiB down to its memory"
+    return f"{size:.4g} GiB GTT{cut}"
+
+
+def _unusable(made: _Gtt, facts: HostFacts) -> Found | None:
+    """TTM's own limit, which the driver names where amdgpu.gttsize differs from it."""
+    log = kernel_log(facts)
+    limit = log.ttm_limit_mib if log else None
+    if limit is None or limit * MIB >= made.bytes * (1 - TOLERANCE):
+        return None
     return Found(
         False,
-        f"GTT is {gpu.gtt_bytes / GIB:.1f} GiB",
-        f"/sys/bus/pci/devices/{gpu.pci}/mem_info_gtt_total has {gpu.gtt_bytes}",
-        "reboot: the size is fixed when the driver starts",
+        f"GTT is {made.bytes / GIB:.1f} GiB, of which TTM lets {limit / 1024:.1f} GiB be used",
+        f"kernel log: TTM size has been set as {limit} MiB",
+        DEPLOY,
     )
 
 
-def _apus(facts: HostFacts) -> tuple[Gpu, ...]:
-    """The APUs among AMD's GPUs; all of them where none is in the table."""
-    known = tuple(gpu for gpu in facts.gpus.amd if hardware.apu(gpu.device))
-    return known or facts.gpus.amd
+def _within_memory(facts: HostFacts) -> Found:
+    for gpu in facts.gpus.apus:
+        made = _made(gpu, facts)
+        if made and (beyond := _beyond(made, facts)):
+            return Found(
+                False,
+                f"GTT is {made.bytes / GIB:.1f} GiB{beyond}: a large model can freeze the host",
+                made.said,
+                "a smaller kernel_gtt_gib (auto leaves room), a smaller UMA frame buffer",
+            )
+    return Found(True, "memory holds it")
 
 
-def _close(size: int | None, asked: float) -> bool:
-    return size is not None and abs(size - asked) <= asked * TOLERANCE
+def _beyond(made: _Gtt, facts: HostFacts) -> str:
+    """Words on a GTT that is larger than memory; VRAM is not in MemTotal, it comes on top."""
+    memory = facts.meminfo.total_kib * 1024
+    if made.bytes <= memory * (1 + TOLERANCE):
+        return ""
+    return f", more than the {memory / GIB:.1f} GiB of memory beside the GPU's own"
+
+
+def _close(size: float, asked: float) -> bool:
+    return abs(size - asked) <= asked * TOLERANCE

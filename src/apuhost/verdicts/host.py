@@ -10,12 +10,22 @@ from apuhost.derived import derive
 from apuhost.gather import Unreachable
 from apuhost.host_facts import HostFacts, Unreadable
 from apuhost.settings import ROLES, Settings
-from apuhost.verdicts import Status, Verdict, docker, gpu, kernel, models, ollama, vulkan
+from apuhost.verdicts import (
+    Status,
+    Verdict,
+    docker,
+    firmware,
+    gpu,
+    kernel,
+    models,
+    ollama,
+    vulkan,
+)
 from apuhost.verdicts.parameter import DEPLOY, DOCTOR
 from apuhost.verdicts.refusals import refusals
 from apuhost.verdicts.waivers import after_waivers
 
-CONCERNS: tuple[ModuleType, ...] = (kernel, gpu, vulkan, docker, ollama, models)
+CONCERNS: tuple[ModuleType, ...] = (kernel, gpu, firmware, vulkan, docker, ollama, models)
 BOOT_ID_SHOWN = 8
 MINUTE_S = 60
 HOUR_S = 3600

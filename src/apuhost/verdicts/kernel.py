@@ -1,7 +1,5 @@
 """Verdicts on the kernel role: is what was asked configured, booted, live and effective?"""
 
-from difflib import get_close_matches
-
 from apuhost import kernels, verdict_ids
 from apuhost.changes import reboot
 from apuhost.changes.kernel import DROP_IN
@@ -10,14 +8,11 @@ from apuhost.host_facts import HostFacts, Unreadable
 from apuhost.probes import ParseError, cmdline, grub
 from apuhost.settings import Settings
 from apuhost.settings.kernel import GTT_KEY, LOCKUP_KEY
-from apuhost.verdicts import Found, Layer, Look, Question, Severity, Verdict, judge
+from apuhost.verdicts import Found, Layer, Question, Severity, Verdict, judge
 from apuhost.verdicts.gtt import gtt
-from apuhost.verdicts.parameter import Parameter, live, looks, release_of
-
-GPU_PREFIXES = ("ttm.", "amdgpu.", "amdttm.")
-
-EVERY_MODULE = frozenset({"dyndbg", "async_probe"})
-"""Parameters that the kernel knows for each module; modinfo lists them for none."""
+from apuhost.verdicts.iommu import iommu
+from apuhost.verdicts.parameter import Parameter, by_depth, live, looks, release_of
+from apuhost.verdicts.spelling import known_to_kernel, known_to_modinfo
 
 IDS = verdict_ids.KERNEL
 """What `verdicts` answers, in its order."""
@@ -33,22 +28,6 @@ def verdicts(settings: Settings, derived: Derived, facts: HostFacts) -> tuple[Ve
         drop_in(derived, facts),
         modules(facts),
         current(facts),
-    )
-
-
-def iommu(settings: Settings, facts: HostFacts) -> Verdict:
-    """Is the IOMMU off, in passthrough or as the kernel likes, as asked?"""
-    choice = settings.kernel.kernel_amd_iommu
-    release = release_of(facts)
-    parameters = {
-        "off": (Parameter("amd_iommu", "off", release),),
-        "pt": (Parameter("amd_iommu", None, release), Parameter("iommu", "pt", release)),
-        "default": (Parameter("amd_iommu", None, release), Parameter("iommu", None, release)),
-    }[choice]
-    layers = [look for parameter in parameters for look in looks(parameter, facts)]
-    return judge(
-        Question("kernel.iommu", f"IOMMU {choice}"),
-        (*sorted(layers, key=_depth), (Layer.EFFECTIVE, lambda: _iommu_state(choice, facts))),
     )
 
 
@@ -75,12 +54,16 @@ def arguments(derived: Derived, facts: HostFacts) -> Verdict:
     removed = [_shown(key, None, release) for key in sorted(derived.removed_keys - own)]
     layers = [look for parameter in (*extra, *removed) for look in looks(parameter, facts)]
     layers += [
-        (Layer.CONFIGURED, lambda: _spelt(_configured_line(facts), "the GRUB files", facts)),
-        (Layer.BOOTED, lambda: _spelt(facts.cmdline, "/proc/cmdline", facts)),
+        (
+            Layer.CONFIGURED,
+            lambda: known_to_modinfo(_configured_line(facts), "the GRUB files", facts),
+        ),
+        (Layer.BOOTED, lambda: known_to_modinfo(facts.cmdline, "/proc/cmdline", facts)),
+        (Layer.BOOTED, lambda: known_to_kernel(facts)),
     ]
     return judge(
         Question("kernel.arguments", "no other GPU parameter in the way, none misspelt"),
-        sorted(layers, key=_depth),
+        by_depth(layers),
     )
 
 
@@ -112,10 +95,6 @@ def current(facts: HostFacts) -> Verdict:
     )
 
 
-def _depth(look: Look) -> int:
-    return list(Layer).index(look[0])
-
-
 def _rings(text: str, release: str) -> str:
     try:
         return str(kernels.ring_timeouts(text, release))
@@ -123,42 +102,9 @@ def _rings(text: str, release: str) -> str:
         return f"lockup_timeout {text}, which the driver refuses"
 
 
-def _iommu_state(choice: str, facts: HostFacts) -> Found:
-    state = facts.iommu.state
-    wanted = {"off": "off", "pt": "passthrough"}.get(choice, state)
-    if state == wanted:
-        return Found(True, f"IOMMU {state}")
-    if state == "off":
-        return Found(
-            False, "IOMMU off", "/sys/class/iommu is empty", "switch it on in the firmware"
-        )
-    units = ", ".join(facts.iommu.units) or f"no unit, {facts.iommu.groups} groups"
-    return Found(False, f"IOMMU {state}", f"/sys/class/iommu has {units}", "reboot")
-
-
 def _configured_line(facts: HostFacts) -> cmdline.Cmdline:
     files = grub.configured(facts.grub.files)
     return cmdline.read(f"{files.linux} {files.linux_default}")
-
-
-def _spelt(line: cmdline.Cmdline, where: str, facts: HostFacts) -> Found:
-    """No ttm.* or amdgpu.* key that the module does not know: the kernel takes it in silence."""
-    known = sorted(facts.modules.known)
-    for argument in line.arguments:
-        key = cmdline.canonical(argument.key)
-        module = key.partition(".")[0]
-        if key.removeprefix(f"{module}.") in EVERY_MODULE:
-            continue
-        if key.startswith(GPU_PREFIXES) and facts.modules.knows(module) and key not in known:
-            near = get_close_matches(key, known, n=1)
-            hint = f" ({near[0]}?)" if near else ""
-            return Found(
-                False,
-                f"{key} is not a parameter of {module}{hint}",
-                f"{where} has {cmdline.join([argument])}",
-                "take it out by hand, or name it in kernel_remove_args",
-            )
-    return Found(True, "none misspelt")
 
 
 def _read_last(derived: Derived, facts: HostFacts) -> Found:

@@ -1,6 +1,6 @@
 """One kernel parameter, looked at in the files, the boot menu, the running line and /sys."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from apuhost.changes.kernel import GRUB_CFG
@@ -104,6 +104,11 @@ def live(parameter: Parameter, facts: HostFacts) -> Found:
     ):
         return Found(True, parameter.say(value))
     return Found(False, parameter.say(value), f"{path} has {value or 'nothing'}", "reboot")
+
+
+def by_depth(layers: Iterable[Look]) -> list[Look]:
+    """Looks in the order in which their layers take effect."""
+    return sorted(layers, key=lambda look: list(Layer).index(look[0]))
 
 
 def looks(parameter: Parameter, facts: HostFacts) -> tuple[Look, ...]:
