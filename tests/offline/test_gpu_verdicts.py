@@ -1,12 +1,10 @@
 """The GPU's verdicts: each fault with its severity and fix; what could not be read is unknown."""
 
-from typing import Any
-
 import pytest
 from tests.support import stack
 from tests.support.hosts import GIB, GPU_780M, LINE, PARTS, host_facts, settings
 from tests.support.samples import sample
-from tests.support.verdicts import HEALTHY, unread, verdict
+from tests.support.verdicts import HEALTHY, also, unread, verdict
 
 from apuhost.derived import derive
 from apuhost.host_facts import HostFacts
@@ -94,10 +92,10 @@ FAULT = f"{PCI} [gfxhub] page fault (src_id:0 ring:24 vmid:8 pasid:32771)"
 FATAL = f"{PCI} Fatal error during GPU init"
 
 
-def logged(*lines: str, **parts: Any) -> HostFacts:
+def logged(*lines: str, **parts: str) -> HostFacts:
     """The healthy host, with these lines later in its kernel log."""
     more = "".join(f"[  {100 + n}.000000] {line}\n" for n, line in enumerate(lines))
-    return host_facts(**{"kernel_log": PARTS["kernel_log"] + more, **parts})
+    return also(host_facts(), kernel_log=PARTS["kernel_log"] + more, **parts)
 
 
 NO_DRIVER = GPU_780M.replace("driver=amdgpu", "driver=").replace(f"gtt={48 * GIB}", "gtt=")
@@ -206,10 +204,11 @@ def test_logs_of_real_hosts_with_a_trouble_fail(name: str, severity: str) -> Non
     assert (found.status, found.severity) == (Status.FAIL, severity)
 
 
-def card(device: str, mes: str | None, *, kernel: str, **parts: Any) -> HostFacts:
+def card(device: str, mes: str | None, *, kernel: str, **parts: str) -> HostFacts:
     """A host with an APU of this id, this MES firmware and this kernel."""
     told = f"MES feature version: 1, firmware version: {mes}\n" if mes else ""
-    return host_facts(
+    return also(
+        host_facts(),
         gpus=GPU_780M.replace("0x1900", f"0x{device}"),
         gpu_firmware=f"card amdgpu dev=0000:c6:00.0\n{told}",
         kernel=f"running {kernel}\n",

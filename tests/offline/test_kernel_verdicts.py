@@ -296,12 +296,12 @@ WITHOUT_IOMMU = WITHOUT_GTT.replace("amd_iommu=off", PARAMETERS.split()[1])
         pytest.param(
             "described=no\n",
             ON_LINE,
-            "by the firmware, which describes none and the kernel line",
+            "by the firmware and the kernel line (",
             id="both",
         ),
         pytest.param("described=yes\n", ON_LINE, "by the kernel line (", id="the kernel line"),
         pytest.param(
-            "described=no\n", f"{LINE} {WITHOUT_IOMMU}", "by the firmware, which", id="the firmware"
+            "described=no\n", f"{LINE} {WITHOUT_IOMMU}", "by the firmware (", id="the firmware"
         ),
         pytest.param("", f"{LINE} {WITHOUT_IOMMU}", "IOMMU off (", id="nobody tells"),
     ],

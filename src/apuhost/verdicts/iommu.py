@@ -50,7 +50,7 @@ def _by(facts: HostFacts) -> str:
     """Who turned it off, as far as that can be told."""
     who = []
     if facts.iommu.described is False:
-        who.append("the firmware, which describes none")
+        who.append("the firmware")
     try:
         if _says_off(facts.cmdline):
             who.append("the kernel line")

@@ -9,12 +9,12 @@ from apuhost.probes.nodes import Node
 from apuhost.probes.vulkaninfo import Device
 from apuhost.settings import Settings
 from apuhost.verdicts import Found, Layer, Question, Verdict, judge
+from apuhost.verdicts.health import DRIVER_LOG
 from apuhost.verdicts.parameter import DEPLOY
 
 GROUP = "render"
 OTHERS = 0o006
 MEMBERS = 0o060
-DRIVER = "journalctl -k -b | grep -e amdgpu -e firmware"
 UDEV = "grep -rn -e drm -e kfd /etc/udev/rules.d, then udevadm trigger"
 SUMMARY = "vulkaninfo --summary"
 DRIVERS = "ls /usr/share/vulkan/icd.d /etc/vulkan/icd.d"
@@ -139,10 +139,10 @@ def _guarded(settings: Settings, facts: HostFacts) -> Found:
     found = facts.nodes
     group = facts.accounts.groups.get(GROUP)
     if found.render is None:
-        return Found(False, "there is no render node", "/dev/dri has no renderD*", DRIVER)
+        return Found(False, "there is no render node", "/dev/dri has no renderD*", DRIVER_LOG)
     rocm = settings.ollama.ollama_backend == "rocm"
     if rocm and found.kfd is None:
-        return Found(False, "there is no /dev/kfd, which ROCm needs", "ls -l /dev/kfd", DRIVER)
+        return Found(False, "there is no /dev/kfd, which ROCm needs", "ls -l /dev/kfd", DRIVER_LOG)
     for node in found.nodes:
         if "/card" in node.path or (node.path == "/dev/kfd" and not rocm):
             continue
@@ -176,7 +176,7 @@ def _driven(settings: Settings, derived: Derived, facts: HostFacts) -> Found:
         return Found(True, f"{said} (simulated)" if simulated else said)
     if not told.complete or (not told.devices and "not installed" in (told.error or "")):
         raise Unreadable(f"vulkaninfo: {told.error or 'its answer is cut'}")
-    fix = DEPLOY if changes.packages(derived, facts) else DRIVER
+    fix = DEPLOY if changes.packages(derived, facts) else DRIVER_LOG
     if any(not found.cpu for found in told.devices):
         fix = DRIVERS
     return Found(False, *_instead(told.devices, told.error), fix)
