@@ -23,10 +23,11 @@ test: install
 test-offline: install
 	.venv/bin/pytest tests/offline
 
-# docs/settings.md, from the roles' own words.
+# docs/settings.md, from the roles' own words; examples/, from the tests' hosts.
 docs: install
 	.venv/bin/python -m apuhost.reference > docs/settings.md.new
 	mv docs/settings.md.new docs/settings.md
+	.venv/bin/python -m scripts.write_examples
 
 # Needs uv on the PATH; only for who changes the dependencies.
 lock:

@@ -164,11 +164,15 @@ def facts(
     inventory: Inventory,
     output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR")],
     limit: Limit = None,
+    redact: Annotated[
+        bool, typer.Option("--redact", help="mask names, addresses and serial numbers")
+    ] = False,
 ) -> None:
     """Save what the probes read, raw, to be judged later or elsewhere."""
     from apuhost.commands import facts as command
 
-    raise typer.Exit(command.run(inventory, limit or [], output))
+    change = command.redacted if redact else command.as_read
+    raise typer.Exit(command.run(inventory, limit or [], output, change))
 
 
 class WithKinds(TyperCommand):
