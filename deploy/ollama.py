@@ -106,9 +106,9 @@ def ollama() -> None:
     write_files(name="port's rules", changes=port.program, check='sh -n "$1"')
     write_files(name="port's unit", changes=port.unit, check=VERIFIED)
     enable(name="port's guard", unit=port.UNIT_NAME, due=port.unguarded)
+    pull(name="image")  # before the file names it: at a boot in between there would be none
     volume(name="volume of the models")
     write_files(name="compose file", changes=compose.file, check=VALID)
-    pull(name="image")
     run(name="container")
     write_files(name="unit", changes=changes.unit, check=VERIFIED)
     enable(name="container at every boot", unit=changes.UNIT_NAME, due=changes.unstarted)

@@ -98,8 +98,8 @@ def test_a_bare_host_gets_everything_in_its_order() -> None:
     assert engine.kept == ()
     assert [change.path for change in ollama.files] == [compose.PATH, ollama_changes.UNIT]
     assert said(ollama) == [
-        ("volume", "made"),
         ("image", "pulled"),
+        ("volume", "made"),
         ("container ollama", "made and started"),
         (ollama_changes.UNIT_NAME, "enabled and run"),
     ]

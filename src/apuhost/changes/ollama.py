@@ -33,8 +33,8 @@ def plan(derived: Derived, facts: HostFacts) -> RolePlan:
         ),
         actions=(
             *due(port.UNIT_NAME, "enabled and run", port.unguarded(derived, facts)),
-            *due("volume", "made", volume(derived, facts)),
             *due("image", "pulled", image(derived, facts)),
+            *due("volume", "made", volume(derived, facts)),
             *due(f"container {name}", _how(derived, facts), differences(derived, facts)),
             *due(UNIT_NAME, "enabled and run", unstarted(derived, facts)),
         ),

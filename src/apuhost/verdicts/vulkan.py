@@ -15,7 +15,10 @@ from apuhost.verdicts.parameter import DEPLOY
 GROUP = "render"
 OTHERS = 0o006
 MEMBERS = 0o060
-UDEV = "grep -rn -e drm -e kfd /etc/udev/rules.d, then udevadm trigger"
+UDEV = (
+    "grep -rn -e drm -e kfd /etc/udev/rules.d, then "
+    "udevadm control --reload && udevadm trigger --subsystem-match=drm"
+)
 SUMMARY = "vulkaninfo --summary"
 DRIVERS = "ls /usr/share/vulkan/icd.d /etc/vulkan/icd.d"
 """Every driver that Vulkan's loader finds has a file there."""
