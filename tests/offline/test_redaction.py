@@ -1,6 +1,7 @@
 """Facts that may be shown around are judged as the plain ones, and name nobody."""
 
 import json
+import time
 from collections.abc import Mapping
 from datetime import date
 from ipaddress import ip_address, ip_network
@@ -233,6 +234,16 @@ def test_what_is_no_address_of_a_site_stays(text: str) -> None:
     assert turned(text) == text
 
 
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [("n1", "host01"), ("N1.corp.example", "host01.name01.example"), ("ubuntu", "ubuntu")],
+)
+def test_a_name_of_a_host(name: str, shown: str) -> None:
+    facts = also(HEALTHY[1], machine=f"hostname={name}\nvirtualization=none\n")
+    ((host, masked),) = redacted([(Host(name, (), {}), facts)], KEY)
+    assert (host.name, masked.machine.hostname) == (shown, shown)
+
+
 def test_another_run_has_other_masks() -> None:
     assert turned("192.168.7.20") != "192.168.7.20"
     assert turned("192.168.7.20", b"a") != turned("192.168.7.20", b"b")
@@ -243,3 +254,10 @@ def test_any_text_is_masked(text: str, name: str) -> None:
     read = (HEALTHY[0], also(HEALTHY[1], **{name: text}))
     ((_, facts),) = redacted([read], KEY)
     assert json.dumps(facts.readings[name].text)
+
+
+@pytest.mark.parametrize("part", ["a.", "a-", "a:", "a/", " ", "--fs-uuid --a ", "serial "])
+def test_long_text_is_masked_at_once(part: str) -> None:
+    started = time.process_time()
+    redacted([(HEALTHY[0], also(HEALTHY[1], ollama_log=part * 50_000))], KEY)
+    assert time.process_time() - started < 5

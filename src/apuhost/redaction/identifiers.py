@@ -40,7 +40,7 @@ _IPV6 = re.compile(
 _MAC = re.compile(rf"(?<![\w:])(?:{_HEX}{{2}}:){{5}}{_HEX}{{2}}(?![\w:])")
 _UUID = re.compile(rf"(?<![\w-]){_HEX}{{8}}-(?:{_HEX}{{4}}-){{3}}{_HEX}{{12}}(?![\w-])")
 _SHORT_ID = re.compile(
-    r"((?:UUID=|by-uuid/|--fs-uuid(?: --?[^\s']+)* )'?)"
+    r"((?:UUID=|by-uuid/|--fs-uuid(?: -[^\s']{1,99}){0,12} )'?)"
     rf"({_HEX}{{4}}-{_HEX}{{4}}|{_HEX}{{8}}-[0-9]{{2}}|{_HEX}{{16}})(?![\w-])"
 )
 _DOCKER_ID = re.compile(r"(?<![\w:])(?:[A-Z2-7]{4}:){11}[A-Z2-7]{4}(?![\w:])")

@@ -19,6 +19,8 @@ GENERIC = frozenset(
     gpu amdgpu radeon amd vulkan mesa radv phoenix video render kvm iommu ttm dri registry mirror
     cache repo hub library latest default none true false auto off on yes no all any end name
     quiet splash ro rw net eth0 lan wan ssh http https tcp udp iptables nat forward input output
+    vm pc ii lo ip id kb mb gb dm md sd fd np ub ngl fa mm sh do if fi of in is at by or an as it to
+    tcp6 udp6 amd64 deb json file files
     """.split()  # noqa: SIM905
 )
 _SYSTEM_USER = re.compile(r"_|systemd-|libvirt|Debian-|gnome-")
@@ -56,7 +58,7 @@ _USER = re.compile(r"^user (\S+)$", re.MULTILINE)
 _MEMBERS = re.compile(r"^group [^:\n]*:[^:\n]*:[0-9]*:(\S+)$", re.MULTILINE)
 _HOMES = re.compile(r"/home/([A-Za-z_][\w.-]*)")
 
-_LEAST = 3
+_LEAST = 2
 """Shorter names are too often a part of something else."""
 
 
