@@ -19,7 +19,10 @@ from deploy.operations import (
 from deploy.packages import APT, install, join
 from deploy.packages import CHANGING as PACKAGES_CHANGING
 
-CHANGING = ("docker", "daemon_json", "containers", "units", "firewall", "ollama_api", "compose")
+CHANGING = (
+    "docker", "daemon_json", "containers", "units", "firewall", "ollama_api", "model_store",
+    "compose", "disk",
+)  # fmt: skip
 
 TRUST = f"""set -e
 command -v update-ca-certificates >/dev/null || {{

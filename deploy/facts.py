@@ -58,9 +58,9 @@ def known() -> Known:
     if planned_at is not None and time.monotonic() - planned_at > FRESH_S:
         forget()
     if host.name not in _known:
-        _known[host.name] = _read(_readings.setdefault(host.name, {}))
         if not state.is_executing:
             _planned_at[host.name] = time.monotonic()
+        _known[host.name] = _read(_readings.setdefault(host.name, {}))
     return _known[host.name]
 
 

@@ -76,11 +76,11 @@ if [ "$6" = foreign ]; then
     exit 1
   fi
   ! exists "$5" || docker rm --force -- "$5" >/dev/null
-  docker stop --time 30 -- "$4" >/dev/null || :
+  docker stop -t 30 -- "$4" >/dev/null || :
   ! exists "$4" || docker rename -- "$4" "$5"
 fi
 # An earlier run may have ended here; then a boot starts it again, at our port.
-! exists "$5" || docker stop --time 30 -- "$5" >/dev/null
+! exists "$5" || docker stop -t 30 -- "$5" >/dev/null
 if docker compose -f {compose.PATH} up --detach --no-build --pull never "$1" 2>&1 &&
   answers "$2" "$3" "$4"; then
   ! exists "$5" || docker rm -- "$5" >/dev/null
@@ -92,7 +92,8 @@ if exists "$before"; then
   docker rm --force -- "$container" >/dev/null 2>&1 || :
   docker rename -- "$before" "$container"
   docker start -- "$container" >/dev/null
-elif [ "$#" = 0 ] || ! docker compose "$@" up --detach --no-build --pull never 2>&1; then
+elif [ "$#" = 0 ] ||
+  ! docker compose "$@" up --detach --no-build --pull never --no-deps {compose.SERVICE} 2>&1; then
   exit 1
 fi
 echo "the container before runs again" >&2
@@ -148,8 +149,9 @@ def run(host_is: Known) -> Commands:
     name = asked.ollama_container_name
     found = host_is.facts.containers.named(name)
     foreign = found is not None and not container.of_project(asked, found)
-    otherwise = container.made_otherwise(host_is.derived, host_is.facts)
-    again = "--force-recreate" if otherwise else "--no-recreate"
+    stays = found and not container.made_otherwise(host_is.derived, host_is.facts)
+    # Compose that was cut off between two containers left one by another name: made again, too.
+    again = "--no-recreate" if stays else "--force-recreate"
     address = model_changes.api(host_is.derived)
     whose = "foreign" if foreign else "ours"
     back = container.by_compose(asked, found) if found else ()

@@ -12,7 +12,7 @@ from deploy.operations import LOCK, Commands, asks_host, fails, root_script
 
 CHANGING = (
     "packages", "kernel", "boot", "loader", "accounts", "nodes", "docker", "units", "containers",
-    "firewall", "disk",
+    "firewall", "disk", "ollama_api", "model_store",
 )  # fmt: skip
 """Probes whose answers a package may change."""
 
@@ -27,11 +27,15 @@ get() {{
   apt-get -q -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3 \\
     -o Dpkg::Options::=--force-confdef -o Dpkg::Options::=--force-confold "$@"
 }}
+# Without that mode an update that reached nothing ends well (apt-get(8)).
 # What the step before fetched does for this one, as long as nobody changed where it came from.
 lists=/run/apuhost/apt-lists
 fetched=$(find "$lists" -mmin -10 2>/dev/null) || :
 if [ -z "$fetched" ] || [ -n "$(find /etc/apt/ -newer "$lists" | head -n 1)" ]; then
-  if get update; then mkdir -p "${{lists%/*}}" && touch "$lists"; else
+  if get update -o APT::Update::Error-Mode=any; then
+    mkdir -p "${{lists%/*}}"
+    touch "$lists"
+  else
     echo "apt-get update failed: going on with the lists that are here" >&2
   fi
 fi

@@ -338,6 +338,16 @@ def test_the_container_that_runs_ollama(host: Host, rows: list[int], chosen: int
     assert printed == ([] if chosen is None else [f"{chosen}" * 64])
 
 
+def test_an_image_without_a_tag_is_told_of(host: Host) -> None:
+    """Pulled by its digest it has none, and Docker 29 hides it from a plain `docker image ls`."""
+    members = {"id": "sha256:1a", "repo_digests": ["ollama/ollama@sha256:2b"], "repo_tags": []}
+    image = f"image {json.dumps({**members, 'architecture': 'amd64'})}"
+    docker_says(
+        host, {"ps -aq": "", "image ls -aq": "sha256:1a", "image inspect": image, "volume": ""}
+    )
+    assert list(containers.parse(host.run(containers.COMMAND)).images) == ["sha256:1a"]
+
+
 @pytest.mark.parametrize("silent", [False, True])
 def test_a_script_of_many_probes_asks_docker_once_which_it_is(host: Host, silent: bool) -> None:
     docker_says(host, {} if silent else {"ps -aq": "1" * 64, "inspect": ROWS[0].format("1" * 64)})

@@ -103,7 +103,8 @@ _IMAGE = (
 )
 
 _MOST_BYTES = 8 * 1024 * 1024
-# What is removed between two commands is left out by docker, with exit 1.
+# What is removed between two commands is left out by docker, with exit 1. An image that was pulled
+# by its digest has no tag: since 29.0 `docker image ls` tells of it with -a only (docker/cli#6574).
 _READ = f"""
 said=$(docker ps -aq --no-trunc 2>&1) || {{
   printf 'refused %s\\n' "$(printf '%s\\n' "$said" | tail -n 1)"
@@ -115,7 +116,7 @@ if [ -n "$ids" ]; then
   [ -n "$containers" ] || exit 0
   printf '%s\\n' "$containers" | sed -E '{_FILTER}'
 fi
-ids=$(docker image ls -q --no-trunc) || exit 0
+ids=$(docker image ls -aq --no-trunc) || exit 0
 if [ -n "$ids" ]; then
   images=$(docker image inspect --format '{_IMAGE}' $(printf '%s\\n' "$ids" | sort -u))
   [ -n "$images" ] || exit 0

@@ -9,7 +9,9 @@ from apuhost.changes import vulkan as vulkan_changes
 from apuhost.derived import Derived
 from apuhost.host_facts import HostFacts, Unreadable
 from apuhost.probes import daemon_json
+from apuhost.probes.containers import Container
 from apuhost.probes.firewall import Listening
+from apuhost.settings.ollama import OllamaSettings
 from apuhost.verdicts.docker import has_data_in
 from apuhost.verdicts.refusals.topic import Refusal
 
@@ -151,19 +153,25 @@ def _listening(facts: HostFacts) -> tuple[Listening, ...]:
 
 def _port(derived: Derived, facts: HostFacts) -> Iterator[str]:
     asked = derived.settings.ollama
-    own = (asked.ollama_container_name, container.before(asked))
+    own = [each for each in facts.containers.containers if _is_ours(asked, each)]
     at_port = [
-        each.name
+        each
         for each in facts.containers.containers
-        if (each.name in own and each.network_mode == "host")
+        if (each in own and each.network_mode == "host")
         or any(bound.host_port == asked.port for bound in each.published)
     ]
-    theirs = [f"container {name}" for name in at_port if name not in own]
-    ours = any(name in own for name in at_port)
+    theirs = [f"container {each.name}" for each in at_port if each not in own]
+    ours = any(each in own for each in at_port)
     listening = any(each.port == asked.port for each in _listening(facts))
     if theirs or (listening and not ours):
         who = theirs[0] if theirs else "another program, an Ollama outside of Docker perhaps"
         yield f"port {asked.port} is taken by {who}: stop it, or choose another ollama_listen"
+
+
+def _is_ours(asked: OllamaSettings, found: Container) -> bool:
+    """By a name of ours, or by the one that compose gives it until the one before is gone."""
+    names = (asked.ollama_container_name, container.before(asked))
+    return found.name in names or container.of_project(asked, found)
 
 
 def _nodes(derived: Derived, facts: HostFacts) -> Iterator[str]:
