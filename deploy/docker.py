@@ -6,6 +6,7 @@ from pyinfra.api import deploy, operation
 from apuhost.changes import docker as changes
 from apuhost.changes import docker_ce, site_ca
 from apuhost.probes.daemon_json import DROP_INS
+from apuhost.probes.units import RELOADED
 from deploy.facts import Known, known
 from deploy.operations import (
     LOCK,
@@ -25,6 +26,7 @@ CHANGING = (
 )  # fmt: skip
 
 TRUST = f"""set -e
+{LOCK}
 command -v update-ca-certificates >/dev/null || {{
 {APT}get install -y --no-install-recommends --no-remove ca-certificates
 }}
@@ -41,19 +43,27 @@ pid=$(systemctl show docker.service -p MainPID 2>/dev/null | cut -d= -f2)
 exec xargs -0 -a "/proc/$pid/cmdline" sh -c \\
   'file=$1; shift 2; exec dockerd "$@" --validate --config-file "$file" 2>&1' check "$1" """
 
-# What dockerd took up without a restart; units.py compares ages with this file's.
-TAKEN_UP = "mkdir -p /run/apuhost && touch /run/apuhost/docker-reloaded"
-RELOAD = f"set -e\n{LOCK}\nsystemctl reload docker.service\n{TAKEN_UP}"
+# units.py compares daemon.json's age with this file's.
+RELOAD = f"""set -e
+{LOCK}
+systemctl reload docker.service
+mkdir -p {RELOADED.rpartition("/")[0]}
+touch {RELOADED}
+"""
 START = f"set -e\n{LOCK}\nsystemctl daemon-reload\nsystemctl enable --now docker.service"
 
-# The reload before takes up live-restore: with it containers run on while dockerd is away.
+# With live-restore containers run on while dockerd is away. systemd does not wait until dockerd has
+# taken up what it was told to read again (dockerd's unit: a plain HUP).
 RESTART = f"""set -e
 {LOCK}
 systemctl daemon-reload
 systemctl reload docker.service
-sleep 1
+timeout 30 sh -c '
+until [ "$(docker info -f "{{{{.LiveRestoreEnabled}}}}" 2>/dev/null)" = true ]; do sleep 1; done' ||
+  [ -z "$(timeout 10 docker ps -q || echo unknown)" ] ||
+  {{ echo "dockerd has not taken up live-restore within 30 s: a restart would end its containers;" \
+    "not restarted, journalctl -u docker.service says why" >&2; exit 1; }}
 systemctl restart docker.service
-{TAKEN_UP}
 docker info >/dev/null
 """
 
@@ -150,7 +160,7 @@ def daemon_json(host_is: Known) -> Commands:
         host.noop("daemon.json has our keys")
         return
     yield write_file(due[0], VALID)
-    if host_is.facts.docker.active and changes.reload_is_enough(due[0]):
+    if changes.reloads(due[0], host_is.facts):
         yield root_script(RELOAD)
 
 

@@ -1,6 +1,7 @@
 """Docker's packages, data, proxy and certificates in the states that a host may be found in."""
 
 import inspect
+import json
 import runpy
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -15,7 +16,7 @@ from tests.support.hosts import facts_of, host_facts, settings, unit_files
 from tests.support.stack import framed
 from tests.support.verdicts import failing, verdict
 
-from apuhost.changes import RolePlan, docker, docker_ce, site_ca, unproxied
+from apuhost.changes import FileChange, RolePlan, docker, docker_ce, site_ca, unproxied
 from apuhost.changes.host import plan
 from apuhost.derived import derive
 from apuhost.host_facts import HostFacts
@@ -320,6 +321,30 @@ def test_an_empty_daemon_json_gets_our_keys(text: str) -> None:
     facts = host_facts(daemon_json=framed({docker.DAEMON_JSON: text}))
     assert refused(facts, "daemon.json") == ()
     assert '"live-restore": true' in written(role(facts))[docker.DAEMON_JSON]
+
+
+@pytest.mark.parametrize(
+    ("box", "text", "reloads"),
+    [
+        pytest.param(Box(), "live-restore", True, id="a reload is enough"),
+        pytest.param(Box(), "log-driver", False, id="a restart is needed"),
+        pytest.param(Box(engine="down"), "live-restore", False, id="an engine that is stopped"),
+        pytest.param(
+            Box(newer=frozenset({docker.DAEMON_JSON})),
+            "live-restore",
+            False,
+            id="a reload would hide what the operator changed before",
+        ),
+    ],
+)
+def test_dockerd_is_told_to_read_again_where_that_is_enough(
+    box: Box, text: str, reloads: bool
+) -> None:
+    facts = box.facts()
+    after = facts.daemon_json.daemon_json or ""
+    kept = {key: value for key, value in json.loads(after).items() if key != text}
+    change = FileChange(docker.DAEMON_JSON, json.dumps(kept), after, "our keys set", operators=True)
+    assert docker.reloads(change, facts) == reloads
 
 
 # The proxy, and who is reached without it.

@@ -683,11 +683,12 @@ def read_below(root: Path, host: Host, probe: ModuleType) -> str:
 
 def started(host: Host, at: float) -> None:
     """A systemd whose dockerd began at a time."""
-    shown = datetime.fromtimestamp(at, UTC).strftime("%a %Y-%m-%d %H:%M:%S UTC")
+    shown = datetime.fromtimestamp(at, UTC).strftime("%a %Y-%m-%d %H:%M:%S.%f UTC")
     host.program(
         "systemctl",
         f"""case "$*" in
-*ExecMainStart*) echo 'ExecMainStartTimestamp={shown}' ;;
+*us+utc*ExecMainStart*) echo 'ExecMainStartTimestamp={shown}' ;;
+*ExecMainStart*) echo 'ExecMainStartTimestamp={shown[:-11]} UTC' ;;
 *) printf 'Id=docker.service\\nNeedDaemonReload=no\\n\\nId=apuhost-ollama.service\\n' ;;
 esac""",
     )
@@ -721,10 +722,28 @@ def test_what_dockerd_has_not_read_yet_is_told(host: Host, root: Path) -> None:
     }
     (root / "run" / "apuhost").mkdir(parents=True)
     (root / "run" / "apuhost" / "docker-reloaded").touch()
-    assert units.parse(read_below(root, host, units)).newer_than_docker == ()
+    found = units.parse(read_below(root, host, units))
+    assert {Path(path).name for path in found.newer_than_docker} == {
+        "docker.service.d",
+        "proxy.conf",
+        "apuhost-site.crt",
+    }, "a reload reads daemon.json alone"
+    (root / "etc/docker/daemon.json").chmod(0o600)
+    found = units.parse(read_below(root, host, units))
+    assert "daemon.json" in {Path(path).name for path in found.newer_than_docker}
+
+
+def test_a_drop_in_that_went_is_told(host: Host, root: Path) -> None:
+    started(host, time.time())
     (root / "etc/systemd/system/docker.service.d/proxy.conf").unlink()
     found = units.parse(read_below(root, host, units))
     assert [Path(path).name for path in found.newer_than_docker] == ["docker.service.d"]
+
+
+def test_what_was_written_in_the_second_of_the_start_was_read(host: Host, root: Path) -> None:
+    started(host, time.time() + 0.05)
+    time.sleep(0.1)
+    assert units.parse(read_below(root, host, units)).newer_than_docker == ()
 
 
 def test_a_certificate_that_nobody_trusts_yet_is_told(host: Host, root: Path) -> None:

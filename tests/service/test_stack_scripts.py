@@ -446,6 +446,14 @@ def test_certificates_are_made_known(root: Root, there: bool, option: str) -> No
     assert root.said == [f"update-ca-certificates {option}"]
 
 
+def test_certificates_are_made_known_by_one_run_at_a_time(root: Root) -> None:
+    root.program("update-ca-certificates")
+    root.program("flock", "exit 1")
+    done = root.run(docker.TRUST)
+    assert (done.returncode, root.said) == (1, ["flock -w 300 9"])
+    assert "another apuhost run" in done.stderr
+
+
 SERVICE = "systemctl {} docker.service"
 
 
@@ -463,6 +471,7 @@ SERVICE = "systemctl {} docker.service"
             [
                 "systemctl daemon-reload",
                 SERVICE.format("reload"),
+                "docker info -f {{.LiveRestoreEnabled}}",
                 SERVICE.format("restart"),
                 "docker info",
             ],
@@ -471,16 +480,49 @@ SERVICE = "systemctl {} docker.service"
     ],
 )
 def test_the_engine_is_told_through_systemd(root: Root, script: str, said: list[str]) -> None:
-    for name in ("systemctl", "docker"):
-        root.program(name)
+    root.program("systemctl")
+    root.program("docker", "echo true")
     assert root.run(script).returncode == 0
     assert root.said == said
-    assert root.path("/run/apuhost/docker-reloaded").exists() == (script != docker.START)
+    assert root.path("/run/apuhost/docker-reloaded").exists() == (script == docker.RELOAD)
+
+
+def engine(root: Root, *, live_after: int, containers: str = "echo 1a", back: str = "") -> None:
+    """A dockerd that has live-restore after some questions; `back` is what it says restarted."""
+    root.program("systemctl")
+    asked = f"$(grep -c LiveRestore {root.folder}/said)"
+    live = f"[ {asked} -gt {live_after} ] && echo true || echo false"
+    root.program("docker", f'case "$*" in ps*) {containers} ;; *-f*) {live} ;; *) {back} ;; esac')
+
+
+def test_a_restart_waits_until_containers_survive_it(root: Root) -> None:
+    engine(root, live_after=2)
+    assert root.run(docker.RESTART).returncode == 0
+    asked = "docker info -f {{.LiveRestoreEnabled}}"
+    assert root.said[1:] == [
+        SERVICE.format("reload"), *[asked] * 3, SERVICE.format("restart"), "docker info",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("containers", "restarted"),
+    [
+        pytest.param("echo 1a", False, id="a container would end"),
+        pytest.param("exit 1", False, id="an engine that does not tell"),
+        pytest.param("", True, id="no container: a restart ends none"),
+    ],
+)
+def test_a_restart_that_would_end_containers_is_not_begun(
+    root: Root, containers: str, restarted: bool
+) -> None:
+    engine(root, live_after=99, containers=containers)
+    done = root.run(docker.RESTART, replaced={"timeout 30": "timeout 1"})
+    assert (SERVICE.format("restart") in root.said) == restarted == (done.returncode == 0)
+    assert ("a restart would end its containers" in done.stderr) != restarted
 
 
 def test_an_engine_that_does_not_come_back_fails(root: Root) -> None:
-    root.program("systemctl")
-    root.program("docker", "echo 'cannot connect' >&2; exit 1")
+    engine(root, live_after=0, back="echo 'cannot connect' >&2; exit 1")
     done = root.run(docker.RESTART)
     assert done.returncode == 1
     assert "cannot connect" in done.stderr

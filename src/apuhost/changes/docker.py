@@ -214,6 +214,11 @@ def reload_is_enough(change: FileChange) -> bool:
     return all(key in RELOADED for key in keys if before.get(key) != after.get(key))
 
 
+def reloads(change: FileChange, facts: HostFacts) -> bool:
+    """Whether it is told to: not while older changes, which a reload would hide, need a restart."""
+    return facts.docker.active and reload_is_enough(change) and not outdated(facts)
+
+
 def _rendered(path: str, derived: Derived, facts: HostFacts) -> str:
     return roles.render("docker", path, values(derived, facts))
 

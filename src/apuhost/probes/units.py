@@ -11,18 +11,19 @@ DOCKER = "docker.service"
 UNITS = (DOCKER, "apuhost-ollama.service", "apuhost-models.service", "apuhost-firewall.service")
 
 RELOADED = "/run/apuhost/docker-reloaded"
-"""Touched when dockerd has taken up its files without a restart."""
+"""Touched when dockerd has taken up daemon.json without a restart: a reload reads nothing else."""
 
 _CERTIFICATES = "/usr/local/share/ca-certificates/apuhost*.crt"
 _TRUSTED = "/etc/ssl/certs/ca-certificates.crt"
-_READ_BY_DOCKER = f"/etc/docker/daemon.json /etc/systemd/system/{DOCKER}.d {_CERTIFICATES}"
+_DAEMON_JSON = "/etc/docker/daemon.json"
+_READ_AT_START = f"/etc/systemd/system/{DOCKER}.d {_CERTIFICATES}"
 _PROPERTIES = (
     "Id,LoadState,ActiveState,SubState,Result,UnitFileState,ExecMainStatus,NeedDaemonReload"
 )
 
 # update-ca-certificates copies each file's lines as they are into one file, and links to it. The
 # times are ctimes: a file that was moved into place keeps its mtime. The folder of drop-ins counts
-# too: it changes when one goes.
+# too: it changes when one goes. A file may be written in the second in which dockerd starts.
 COMMAND = f"""
 frame() {{ printf '==> %d %s\\n%s\\n' "${{#2}}" "$1" "$2"; }}
 untrusted() {{
@@ -37,12 +38,13 @@ untrusted() {{
   done
 }}
 newer() {{
-  since=$(TZ=UTC systemctl show {DOCKER} -p ExecMainStartTimestamp | cut -d= -f2)
+  since=$(systemctl show --timestamp=us+utc {DOCKER} -p ExecMainStartTimestamp | cut -d= -f2)
   [ -n "$since" ] || return
+  find {_READ_AT_START} -newerct "$since" ! -newerct now \\
+    '(' -type d -o -name '*.conf' -o -name '*.crt' ')'
   set --
   [ -e {RELOADED} ] && set -- -cnewer {RELOADED}
-  find {_READ_BY_DOCKER} -newerct "$since" ! -newerct now "$@" \\
-    '(' -type d -o -name daemon.json -o -name '*.conf' -o -name '*.crt' ')'
+  find {_DAEMON_JSON} -newerct "$since" ! -newerct now "$@"
 }}
 frame units "$(systemctl show -p {_PROPERTIES} {" ".join(UNITS)})"
 frame untrusted "$(untrusted)"
