@@ -7,10 +7,10 @@ import pytest
 from tests.support import stack
 from tests.support.box import Box
 from tests.support.deploying import ROLES as STACK
-from tests.support.hosts import facts_of, host_facts, settings
+from tests.support.hosts import facts_of, host_facts, settings, unit_files
 from tests.support.stack import framed
 
-from apuhost.changes import compose
+from apuhost.changes import compose, site_ca
 from apuhost.derived import derive
 from apuhost.host_facts import HostFacts
 from apuhost.verdicts.refusals import HOST, ROLES, by_topic, refusals
@@ -64,6 +64,14 @@ def other(name: str = "web", **changes: Any) -> str:  # noqa: ANN401
     return stack.container({}, {}, name=f"/{name}", image="web:1", **changes)
 
 
+def mounted(destination: str, kind: str = "volume") -> dict[str, str]:
+    """A mount of a volume, or of a folder of the host."""
+    return {"Type": kind, "Name": "models", "Source": "/srv/models", "Destination": destination}
+
+
+PEM = "-----BEGIN CERTIFICATE-----\nMAMCAQE=\n-----END CERTIFICATE-----\n"
+WITHOUT_DOCKER = [role for role in STACK if role != "docker"]
+CONTAINERD = [["driver-type", "io.containerd.snapshotter.v1"]]
 SNAP = (
     "tool_snap=/snap/bin/docker\nLoadState=not-found\nActiveState=inactive\nUnitFileState=\nend=\n"
 )
@@ -123,6 +131,24 @@ GUARDED = {"ollama_listen": "192.0.2.10:11434", "ollama_allow_from": ["192.0.2.0
         ),
         pytest.param(host_facts(), {"docker_source": "distro"}, id="the distribution's, and it is"),
         pytest.param(
+            host_facts(
+                containers=stack.containers(stack.container()),
+                docker=engine(Driver="overlayfs", DriverStatus=CONTAINERD),
+                disk=room(9999, 6144) + f"/dev/c 9 1 {MIB} 1% /var/lib/docker\n",
+            ),
+            {},
+            id="an image that goes into containerd's store",
+        ),
+        pytest.param(
+            host_facts(), {"docker_site_ca": PEM}, id="certificates that the role docker writes"
+        ),
+        pytest.param(
+            host_facts(units=stack.units({**unit_files(), site_ca.PATH: PEM})),
+            {"docker_site_ca": PEM, "host_roles": WITHOUT_DOCKER},
+            id="certificates that are there",
+        ),
+        pytest.param(host_facts(), {"host_roles": WITHOUT_DOCKER}, id="no certificates asked for"),
+        pytest.param(
             host_facts(docker=engine(FirewallBackend={"Driver": "iptables+firewalld"})),
             GUARDED,
             id="a port with rules, and an engine that leads there",
@@ -159,7 +185,8 @@ REFUSED = [
         ),
         {},
         "models' volume",
-        "has its models at /root/.ollama/other",
+        "has its models in /root/.ollama/other (OLLAMA_MODELS): move them into "
+        "/root/.ollama/models by hand",
         id="models in another folder of the store",
     ),
     pytest.param(
@@ -247,6 +274,25 @@ REFUSED = [
         "room for the image",
         "/var/lib/docker has 6143 MiB free, 6144 are needed",
         id="no room for the image",
+    ),
+    pytest.param(
+        host_facts(
+            containers=stack.containers(stack.container()),
+            docker=engine(Driver="overlayfs", DriverStatus=CONTAINERD),
+            disk=room(9999, 9999) + f"/dev/c 9 1 {6143 * MIB} 1% /var/lib/containerd\n",
+        ),
+        {},
+        "room for the image",
+        "/var/lib/containerd has 6143 MiB free, 6144 are needed",
+        id="no room in containerd's store",
+    ),
+    pytest.param(
+        host_facts(),
+        {"docker_site_ca": PEM, "host_roles": WITHOUT_DOCKER},
+        "site's certificates",
+        f"docker_site_ca is asked for, and {site_ca.PATH}, which the role docker writes, is not "
+        "there: put it there by hand, add docker to host_roles, or empty docker_site_ca",
+        id="certificates that nobody writes",
     ),
     pytest.param(
         host_facts(docker=SNAP), {}, "engine", "its docker is a snap", id="a snap of docker"
@@ -338,9 +384,45 @@ REFUSED = [
         containers(stack.container(mounts=[])),
         {},
         "models' volume",
-        f"container ollama has its models in itself: they would be lost with it; copy "
-        f"{compose.STORE} into a volume",
+        "container ollama has its models in itself, in /root/.ollama/models: they would be lost "
+        "with it; copy them into /root/.ollama/models of a volume at /root/.ollama",
         id="models in the container itself",
+    ),
+    pytest.param(
+        containers(stack.container(mounts=[mounted("/root/.ollama/models")])),
+        {},
+        "models' volume",
+        "container ollama has its models in a mount at /root/.ollama/models, and apuhost takes "
+        "over one at /root/.ollama alone: move them into /root/.ollama/models of such a one",
+        id="models in a volume of their own",
+    ),
+    pytest.param(
+        containers(
+            stack.container(mounts=[mounted(compose.STORE), mounted("/root/.ollama/models")])
+        ),
+        {},
+        "models' volume",
+        "has its models in a mount at /root/.ollama/models,",
+        id="models in a volume of their own, within the one that would be kept",
+    ),
+    pytest.param(
+        containers(
+            stack.container(
+                {**stack.ENVIRONMENT, "OLLAMA_MODELS": "/models/"},
+                mounts=[mounted("/models", "bind"), mounted("/models2")],
+            )
+        ),
+        {},
+        "models' volume",
+        "has its models in a mount at /models,",
+        id="models in a folder mounted elsewhere",
+    ),
+    pytest.param(
+        containers(stack.container(mounts=[mounted("/root", "bind")])),
+        {},
+        "models' volume",
+        "has its models in a mount at /root,",
+        id="models in a folder that is mounted higher up",
     ),
     pytest.param(
         containers(
@@ -357,8 +439,8 @@ REFUSED = [
         containers(stack.container({**stack.ENVIRONMENT, "OLLAMA_MODELS": "/models"})),
         {},
         "models' volume",
-        "container ollama has its models at /models (OLLAMA_MODELS): move them by hand",
-        id="models elsewhere",
+        "container ollama has its models in itself, in /models: they would be lost",
+        id="models elsewhere in the container itself",
     ),
     pytest.param(
         host_facts(
@@ -390,7 +472,7 @@ def test_only_applied_roles_are_asked(
 ) -> None:
     applied = [role for role in STACK if topic not in ROLES[role]]
     assert len(applied) == len(STACK) - 1
-    assert refused(facts, host_roles=applied, **data) == {}
+    assert refused(facts, **{**data, "host_roles": applied}) == {}
 
 
 def test_every_refusal_of_the_stack_is_shown_above() -> None:

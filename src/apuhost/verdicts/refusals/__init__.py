@@ -7,7 +7,7 @@ from apuhost.changes.host import IN_CONTAINERS
 from apuhost.derived import Derived
 from apuhost.host_facts import HostFacts, Unreadable
 from apuhost.settings import Settings
-from apuhost.verdicts.refusals import kernel, stack
+from apuhost.verdicts.refusals import kernel, ollama, stack
 from apuhost.verdicts.refusals.topic import Refusal
 
 
@@ -69,6 +69,6 @@ ROLES: Mapping[str, Mapping[str, Refusal]] = {
     "kernel": kernel.REFUSALS,
     "vulkan": stack.VULKAN,
     "docker": stack.DOCKER,
-    "ollama": stack.OLLAMA,
-    "models": stack.MODELS,
+    "ollama": ollama.OLLAMA,
+    "models": ollama.MODELS,
 }

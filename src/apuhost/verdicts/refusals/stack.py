@@ -1,26 +1,19 @@
-"""What the roles from vulkan to models must not be deployed to, and why."""
+"""What the roles vulkan and docker must not be deployed to, and why."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from apuhost.changes import compose, container, docker_ce, port, reboot
 from apuhost.changes import docker as docker_changes
-from apuhost.changes import ollama as ollama_changes
+from apuhost.changes import docker_ce
 from apuhost.changes import vulkan as vulkan_changes
 from apuhost.derived import Derived
-from apuhost.host_facts import HostFacts, Unreadable
+from apuhost.host_facts import HostFacts
 from apuhost.probes import daemon_json
-from apuhost.probes.containers import Container
-from apuhost.probes.firewall import Listening
-from apuhost.settings.ollama import OllamaSettings
 from apuhost.verdicts.docker import has_data_in
+from apuhost.verdicts.refusals.room import MIB, lacking
 from apuhost.verdicts.refusals.topic import Refusal
 
-MIB = 1024 * 1024
 PACKAGES_BYTES = 1024 * MIB
 """Mesa with LLVM, firmware and Docker unpack to 700 MB on Debian 13."""
-
-IMAGE_BYTES = 6 * 1024 * MIB
-"""Ollama's image unpacks to 4 GB, and Docker keeps the packed layer until it is done."""
 
 LEAST_ENGINE = (23, 0)
 
@@ -30,22 +23,9 @@ def _room_for(*missing: Callable[[Derived, HostFacts], tuple[str, ...]]) -> Refu
 
     def asked(derived: Derived, facts: HostFacts) -> Iterator[str]:
         due = any(each(derived, facts) for each in missing)
-        yield from _lacking("/", PACKAGES_BYTES if due else 0, facts)
+        yield from lacking("/", PACKAGES_BYTES if due else 0, facts)
 
     return asked
-
-
-def _image_room(derived: Derived, facts: HostFacts) -> Iterator[str]:
-    root = derived.settings.docker.docker_data_root or facts.docker.data_root or "/var/lib/docker"
-    yield from _lacking(root, IMAGE_BYTES if ollama_changes.image(derived, facts) else 0, facts)
-
-
-def _lacking(path: str, needed: int, facts: HostFacts) -> Iterator[str]:
-    mount = facts.disk.under(path)
-    if needed and mount is None:
-        yield f"free space under {path} could not be read"
-    elif mount is not None and mount.available_bytes < needed:
-        yield f"{path} has {mount.available_bytes // MIB} MiB free, {needed // MIB} are needed"
 
 
 def _gpu_users(derived: Derived, facts: HostFacts) -> Iterator[str]:
@@ -145,81 +125,6 @@ def _data_root(derived: Derived, facts: HostFacts) -> Iterator[str]:
         yield f"docker_data_root is {wanted}, and docker's data are in {found}: move them by hand"
 
 
-def _listening(facts: HostFacts) -> tuple[Listening, ...]:
-    if facts.firewall.listening is None:
-        raise Unreadable("firewall: ss (iproute2) does not tell which ports are taken")
-    return facts.firewall.listening
-
-
-def _port(derived: Derived, facts: HostFacts) -> Iterator[str]:
-    asked = derived.settings.ollama
-    own = [each for each in facts.containers.containers if _is_ours(asked, each)]
-    at_port = [
-        each
-        for each in facts.containers.containers
-        if (each in own and each.network_mode == "host")
-        or any(bound.host_port == asked.port for bound in each.published)
-    ]
-    theirs = [f"container {each.name}" for each in at_port if each not in own]
-    ours = any(each in own for each in at_port)
-    listening = any(each.port == asked.port for each in _listening(facts))
-    if theirs or (listening and not ours):
-        who = theirs[0] if theirs else "another program, an Ollama outside of Docker perhaps"
-        yield f"port {asked.port} is taken by {who}: stop it, or choose another ollama_listen"
-
-
-def _is_ours(asked: OllamaSettings, found: Container) -> bool:
-    """By a name of ours, or by the one that compose gives it until the one before is gone."""
-    names = (asked.ollama_container_name, container.before(asked))
-    return found.name in names or container.of_project(asked, found)
-
-
-def _nodes(derived: Derived, facts: HostFacts) -> Iterator[str]:
-    """Without the GPU's nodes no container starts, and one that serves now would be gone."""
-    firmware = "vulkan" in derived.settings.host.host_roles and vulkan_changes.firmware(
-        derived, facts
-    )
-    if facts.nodes.render is None and not firmware and not reboot.reasons(derived, facts):
-        yield "it has no /dev/dri/renderD*, and no reboot is due that would help: see gpu.driver"
-
-
-def _unguarded(derived: Derived, facts: HostFacts) -> Iterator[str]:
-    if port.guarded(derived.settings.ollama) and (why := port.powerless(facts)):
-        yield f"{why}: ollama_allow_from would guard nothing; let Docker use iptables, or empty it"
-
-
-def _models_inside(derived: Derived, facts: HostFacts) -> Iterator[str]:
-    name = derived.settings.ollama.ollama_container_name
-    found = facts.containers.named(name)
-    if found is None:
-        return
-    if compose.store_of(found) is None:
-        yield (
-            f"container {name} has its models in itself: they would be lost with it; copy "
-            f"{compose.STORE} into a volume, or remove the container"
-        )
-    mount = compose.store_of(found)
-    if mount and mount.type == "bind" and ":" in mount.source:
-        yield f"its models are in {mount.source}: a compose file takes no colon in a folder's name"
-    elsewhere = found.environment.get("OLLAMA_MODELS", "")
-    if elsewhere and elsewhere.rstrip("/") != f"{compose.STORE}/models":
-        yield f"container {name} has its models at {elsewhere} (OLLAMA_MODELS): move them by hand"
-
-
-def _models(_: Derived, facts: HostFacts) -> Iterator[str]:
-    for path in facts.model_store.broken:
-        yield f"{path} is no manifest: remove it, or pull that model again by hand"
-
-
-def _when_docker_runs(refusal: Refusal) -> Refusal:
-    """Asked again by the deploy when it has started an engine that does not answer now."""
-
-    def asked(derived: Derived, facts: HostFacts) -> Iterator[str]:
-        return iter(()) if docker_changes.comes_up(derived, facts) else refusal(derived, facts)
-
-    return asked
-
-
 VULKAN: Mapping[str, Refusal] = {
     "users of the GPU": _gpu_users,
     "firmware": _firmware,
@@ -232,11 +137,3 @@ DOCKER: Mapping[str, Refusal] = {
     "daemon.json": _daemon_json,
     "data root": _data_root,
 }
-OLLAMA: Mapping[str, Refusal] = {
-    "room for the image": _when_docker_runs(_image_room),
-    "port": _when_docker_runs(_port),
-    "port's guard": _unguarded,
-    "GPU's nodes": _nodes,
-    "models' volume": _when_docker_runs(_models_inside),
-}
-MODELS: Mapping[str, Refusal] = {"models": _when_docker_runs(_models)}
