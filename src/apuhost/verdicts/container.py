@@ -3,7 +3,7 @@
 import re
 
 from apuhost.changes import compose
-from apuhost.changes.container import PORT, has_digest, of_project, unseen
+from apuhost.changes.container import PORT, has_digest, unseen
 from apuhost.derived import Derived
 from apuhost.host_facts import HostFacts, Unreadable
 from apuhost.probes.container_commands import MADE_FROM
@@ -135,8 +135,8 @@ def _wrong(made: Container, derived: Derived, facts: HostFacts) -> tuple[str, st
     if made.restart_policy != "unless-stopped":
         policy = made.restart_policy or "no"
         return f"its restart policy is {policy}", f"RestartPolicy {policy}"
-    asked = derived.settings.ollama
-    older = [*unseen(derived, made, facts)] if of_project(asked, made) else []
+    ours = made.config_files == (compose.PATH,)
+    older = [*unseen(derived, made, facts)] if ours else []
     return (older[0], f"label {MADE_FROM}") if older else None
 
 
