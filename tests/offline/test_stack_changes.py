@@ -1004,8 +1004,20 @@ def test_an_open_port_without_networks_is_said() -> None:
 
 
 def test_networks_for_loopback_do_nothing_and_that_is_said() -> None:
-    notes = " ".join(planned(host_facts(), ollama_allow_from=NETWORKS).notes)
-    assert "only the host itself reaches 127.0.0.1" in notes
+    found = planned(host_facts(), ollama_allow_from=NETWORKS)
+    assert found.empty
+    assert "only the host itself reaches 127.0.0.1" in " ".join(found.notes)
+    assert port.rules(settings(ollama_allow_from=NETWORKS).ollama) == []
+
+
+@pytest.mark.parametrize("networks", [NETWORKS, []])
+def test_a_port_that_is_closed_again_loses_its_rules(networks: list[str]) -> None:
+    found = planned(GUARDED.facts(), ollama_allow_from=networks)
+    (change,) = [change for change in found.files if change.path == port.PROGRAM]
+    assert not [line for line in change.after.splitlines() if line.startswith("-A ")]
+    assert found.why(port.UNIT_NAME) == (f"{port.PROGRAM} changes",)
+    asked = settings(host_roles=list(ROLES), ollama_allow_from=networks)
+    assert deploy(GUARDED, asked).guarded == ()
 
 
 GUARDED = deploy(Box(), settings(host_roles=list(ROLES), **OPEN))
@@ -1159,6 +1171,8 @@ TWICE = [
     pytest.param(by_hand(), OPEN, id="by hand, open to networks"),
     pytest.param(Box(), OPEN, id="opened"),
     pytest.param(GUARDED, {}, id="closed again"),
+    pytest.param(GUARDED, {"ollama_allow_from": NETWORKS}, id="closed again, networks left"),
+    pytest.param(BARE, {"ollama_allow_from": NETWORKS}, id="bare, networks for loopback"),
     pytest.param(GUARDED, {**OPEN, "ollama_allow_from": ["10.0.0.0/8"]}, id="other networks"),
     pytest.param(Box(), {"ollama_environment": {"OLLAMA_DEBUG": 1}}, id="a variable"),
     pytest.param(Box(), {"docker_log_max_mb": 50}, id="another log"),

@@ -28,7 +28,7 @@ def unit(derived: Derived, facts: HostFacts) -> tuple[FileChange, ...]:
 
 def _file(path: str, derived: Derived, facts: HostFacts) -> tuple[FileChange, ...]:
     before, asked = facts.units.text(path), derived.settings.ollama
-    if not asked.ollama_allow_from and before is None:
+    if not guarded(asked) and before is None:
         return ()
     return owned(path, before, roles.render("ollama", path, {"ollama_rules": rules(asked)}))
 
@@ -39,7 +39,7 @@ def unguarded(derived: Derived, facts: HostFacts) -> tuple[str, ...]:
     if changing:
         return tuple(f"{change.path} changes" for change in changing)
     asked = derived.settings.ollama
-    if not asked.ollama_allow_from:
+    if not guarded(asked):
         return ()
     past = facts.firewall.past(CHAIN, rules(asked))
     missing = (f"{CHAIN} is not in force: {past}",) if past else ()
@@ -75,12 +75,13 @@ def rules(asked: OllamaSettings) -> list[str]:
 
     Docker rewrites a packet's destination before DOCKER-USER sees it, so the port is that of the
     connection as it came (ctorigdstport), and only of connections that Docker led here (DNAT).
-    There are none for IPv6: a port with rules is published at an IPv4 address (settings/ollama.py).
+    There are none where nobody but the host reaches the port, and none for IPv6: a port with rules
+    is published at an IPv4 address (settings/ollama.py).
     """
+    if not guarded(asked):
+        return []
     match = f"-p tcp -m conntrack --ctstate DNAT --ctorigdstport {asked.port} --ctdir ORIGINAL"
     networks = [ip_network(each) for each in asked.ollama_allow_from]
-    if not networks:
-        return []
     sources = [
         f"-s {network} " if network.prefixlen else ""  # iptables does not print "from anywhere"
         for network in networks
