@@ -38,10 +38,27 @@ update-ca-certificates $fresh
 # dockerd before 23.0 cannot tell, and is refused before.
 VALID = """command -v dockerd >/dev/null || exit 0
 pid=$(systemctl show docker.service -p MainPID 2>/dev/null | cut -d= -f2)
-[ "${pid:-0}" != 0 ] || exec dockerd --validate --config-file "$1" 2>&1
 # With the flags that it runs with: dockerd starts no more where a flag and the file say the same.
-exec xargs -0 -a "/proc/$pid/cmdline" sh -c \\
-  'file=$1; shift 2; exec dockerd "$@" --validate --config-file "$file" 2>&1' check "$1" """
+[ "${pid:-0}" = 0 ] || exec xargs -0 -a "/proc/$pid/cmdline" sh -c \\
+  'file=$1; shift 2; exec dockerd "$@" --validate --config-file "$file" 2>&1' check "$1"
+# Or would run with: the unit's words; a variable is what the unit's files and lines say, in words.
+of_unit() { systemctl show docker.service -p "$1" 2>/dev/null | sed "s/^$1=//"; }
+settings() {
+  of_unit Environment | xargs -r printf '%s\\n'
+  of_unit EnvironmentFiles | sed 's/ (ignore_errors=[a-z]*)$//' |
+    while read -r file; do [ ! -r "$file" ] || cat "$file"; done
+}
+value() { settings | sed -n "s/^[[:space:]]*$1=//p" | tail -n 1 | tr -d '"'"'"; }
+set -f
+words=$(of_unit ExecStart | sed -n 's/.* argv\\[\\]=[^ ]* \\(.*\\) ; ignore_errors=.*/\\1/p')
+for word in $words; do
+  case "$word" in
+    '$'*) name=${word#?}; name=${name#'{'}; set -- "$@" $(value "${name%'}'}") ;;
+    *) set -- "$@" "$word" ;;
+  esac
+done
+file=$1; shift
+exec dockerd "$@" --validate --config-file "$file" 2>&1"""
 
 # units.py compares daemon.json's age with this file's.
 RELOAD = f"""set -e

@@ -548,6 +548,47 @@ def test_a_daemon_json_is_judged_beside_the_flags_of_the_running_dockerd(root: R
     assert root.said[-1] == "dockerd 60 --validate --config-file /etc/docker/new"
 
 
+@pytest.mark.parametrize(
+    ("words", "flags"),
+    [
+        pytest.param(
+            "-H fd:// --log-driver=journald", "-H fd:// --log-driver=journald", id="flags"
+        ),
+        pytest.param("-H fd:// $OPTS", "-H fd:// --log-driver local --debug", id="a file's words"),
+        pytest.param("${LEVEL}", "--log-level=warn", id="a line of the unit"),
+        pytest.param("--debug $NONE *", "--debug *", id="a variable that nobody sets"),
+    ],
+)
+def test_a_stopped_dockerd_would_have_the_flags_of_its_unit(
+    root: Root, words: str, flags: str
+) -> None:
+    """Docker's own units, and what an operator's drop-in makes of them."""
+    defaults = root.folder / "default"
+    defaults.write_text("# OPTS=--no\nOPTS=--old\nOPTS='--log-driver local --debug'\n")
+    start = f"{{ path=/usr/bin/dockerd ; argv[]=/usr/bin/dockerd {words} ; ignore_errors=no ;"
+    root.program("dockerd")
+    root.program(
+        "systemctl",
+        f"""case "$*" in
+*MainPID) echo MainPID=0 ;;
+*ExecStart) echo 'ExecStart={start} start_time=[n/a] ; pid=0 ; code=(null) ; status=0/0 }}' ;;
+*EnvironmentFiles) printf 'EnvironmentFiles=%s (ignore_errors=yes)\\n' /none {defaults} ;;
+*Environment) echo 'Environment=A=b "LEVEL=--log-level=warn"' ;;
+esac""",
+    )
+    done = root.run(docker.VALID, "/etc/docker/new")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert root.said[-1] == f"dockerd {flags} --validate --config-file /etc/docker/new"
+
+
+def test_a_stopped_dockerd_without_flags_is_asked_without(root: Root) -> None:
+    root.program("dockerd")
+    start = "{ path=/x ; argv[]=/x ; ignore_errors=no ; }"
+    root.program("systemctl", f"case $* in *ExecStart) echo 'ExecStart={start}' ;; esac")
+    assert root.run(docker.VALID, "/etc/docker/new").returncode == 0
+    assert root.said[-1] == "dockerd --validate --config-file /etc/docker/new"
+
+
 UNITS = {
     "/etc/systemd/system/apuhost-ollama.service": "ollama",
     "/etc/systemd/system/apuhost-firewall.service": "ollama",
