@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import re
 import runpy
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -383,7 +384,14 @@ APT = host_facts(
         pytest.param([".docker.com"], ["download.docker.com"], id="Docker's, before it is asked"),
         pytest.param(
             ["*"],
-            ["10.1.2.3", "deb.lan", "download.docker.com", "listed.lan", "mirror.site.example"],
+            [
+                "10.1.2.3",
+                "deb.lan",
+                "download.docker.com",
+                "listed.lan",
+                "mirror.site.example",
+                "registry.ollama.ai",
+            ],
             id="everything",
         ),
     ],
@@ -399,6 +407,33 @@ def test_a_domain_stands_for_the_hosts_of_apts_sources(
         f'Acquire::{scheme}::Proxy::{host} "DIRECT";'
         for host in direct
         for scheme in ("http", "https")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("model", "places", "direct"),
+    [
+        pytest.param("models.example/library/qwen", [".example"], "models.example", id="a domain"),
+        pytest.param("Models.example/x/qwen", [".EXAMPLE"], "models.example", id="in capitals"),
+        pytest.param("own_models.lan/x/qwen", ["*.lan"], "own_models.lan", id="no host of the DNS"),
+        pytest.param("10.1.9.9:5000/x/qwen", ["10.1.0.0/16"], "10.1.9.9", id="a network"),
+        pytest.param("m.example:5000/x/qwen", [".example:5000"], "m.example", id="its port"),
+        pytest.param("m.example/x/qwen", [".example:443"], "m.example", id="the port of https"),
+        pytest.param("m.example:5000/x/qwen", [".example:443"], "", id="another port"),
+        pytest.param("models.other/x/qwen", [".example"], "", id="not covered"),
+        pytest.param("qwen", [".ollama.ai"], "registry.ollama.ai", id="Ollama's own"),
+        pytest.param("qwen", ["*"], "registry.ollama.ai", id="Ollama's own, as everything"),
+    ],
+)
+def test_a_domain_stands_for_the_models_registries(
+    model: str, places: list[str], direct: str
+) -> None:
+    """A deploy asks them with apt's downloader."""
+    data = {"docker_proxy": PROXY, "docker_no_proxy": places, "models_list": [{"name": model}]}
+    text = written(role(host_facts(), **data))[docker.APT_PROXY]
+    found = re.findall(r'https::Proxy::(\S+) "DIRECT";', text)
+    assert [host for host in found if host != unproxied.DOCKERS and "debian" not in host] == [
+        host for host in [direct] if host
     ]
 
 

@@ -4,44 +4,53 @@ They are Go programs (golang.org/x/net/http/httpproxy): a name stands for itself
 it, `.name` for those below it alone, and there are networks and `*`. apt's settings know whole
 hosts (apt-transport-http(1), Acquire::http::Proxy::HOST); ends of names it takes from the
 environment's no_proxy alone (apt's methods/http.cc), which nobody sets for its timers. So what
-covers more is written for the hosts of apt's own sources.
+covers more is written for the hosts that it is sent to: those of its own sources, and the models'
+registries, which a deploy asks with apt's downloader.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from ipaddress import ip_address, ip_network
 from urllib.parse import urlsplit
 
 from apuhost.derived import Derived
 from apuhost.host_facts import HostFacts
+from apuhost.probes.model_names import full_name
 
 DOCKERS = "download.docker.com"
 """Where a deploy may fetch Docker's key and packages: asked for before the source is there."""
 
-_HOST = re.compile(r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?")
+_HOST = re.compile(r"[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?")
 _PORT = re.compile(r"(.*[^:]):[0-9]+")
 _HTTP = ("http", "https")
 
 
 def hosts(derived: Derived, facts: HostFacts) -> list[str]:
-    """Hosts that stand in apt's file: those that are named, and those of its sources."""
-    places = [place.lower() for place in derived.settings.docker.docker_no_proxy]
-    named = [place for place in places if _HOST.fullmatch(place)]
-    return list(dict.fromkeys((*named, *sorted(filter(_HOST.fullmatch, _covered(places, facts))))))
+    """Hosts that stand in apt's file: those that are named, and those that apt asks."""
+    places = (place.lower() for place in derived.settings.docker.docker_no_proxy)
+    named = filter(_HOST.fullmatch, places)
+    return list(dict.fromkeys((*named, *sorted(filter(_HOST.fullmatch, _covered(derived, facts))))))
 
 
 def inexpressible(derived: Derived, facts: HostFacts) -> list[str]:
     """Hosts of apt's sources that its file cannot name: addresses of IPv6."""
-    asked = derived.settings.docker
-    covered = _covered(asked.docker_no_proxy, facts) if asked.docker_proxy else ()
+    covered = _covered(derived, facts) if derived.settings.docker.docker_proxy else ()
     return sorted({host for host in covered if not _HOST.fullmatch(host)})
 
 
-def _covered(places: Iterable[str], facts: HostFacts) -> Iterator[str]:
-    asked = [place.lower() for place in places]
-    for host, port in (*_asked_by_apt(facts), (DOCKERS, "443")):
-        if any(covers(place, host, port) for place in asked):
+def _covered(derived: Derived, facts: HostFacts) -> Iterator[str]:
+    places = [place.lower() for place in derived.settings.docker.docker_no_proxy]
+    models = derived.settings.models.models_list
+    registries = (_registry(model.name) for model in models)
+    for host, port in (*_asked_by_apt(facts), (DOCKERS, "443"), *registries):
+        if any(covers(place, host, port) for place in places):
             yield host
+
+
+def _registry(model: str) -> tuple[str, str]:
+    server = full_name(model).partition("/")[0].lower()
+    host, _, port = server.partition(":")
+    return host, port or "443"
 
 
 def covers(place: str, host: str, port: str) -> bool:
