@@ -233,6 +233,49 @@ def test_a_volume_with_a_projects_prefix_stays_nobodys_to_remove() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("facts", "data", "told"),
+    [
+        pytest.param(host_facts(), {"ollama_volume": "models"}, ("ollama", "models"), id="changed"),
+        pytest.param(
+            replace(Box(), container=None).facts(),
+            {"ollama_volume": "models"},
+            ("ollama", "models"),
+            id="changed, known by the compose file alone",
+        ),
+        pytest.param(by_hand().facts(), {}, ("ollama_ollama", "ollama"), id="taken over"),
+        pytest.param(
+            by_hand().facts(), {"ollama_volume": "ollama_ollama"}, None, id="taken over and named"
+        ),
+        pytest.param(by_hand(mount=BIND).facts(), {}, None, id="a folder"),
+        pytest.param(BARE.facts(), {"ollama_volume": "models"}, None, id="bare"),
+        pytest.param(host_facts(), {}, None, id="as asked"),
+    ],
+)
+def test_models_that_are_not_in_the_volume_that_is_asked_for_are_told(
+    facts: HostFacts, data: dict[str, object], told: tuple[str, str] | None
+) -> None:
+    notes = [note for note in planned(facts, **data).notes if "the models stay" in note]
+    assert notes == [
+        f'the models stay in volume {store}, not {asked}: write ollama_volume = "{store}", or copy '
+        f"them there and remove the container and {compose.PATH}, then deploy"
+        for store, asked in ([told] if told else [])
+    ]
+
+
+def test_a_note_on_the_volume_changes_nothing() -> None:
+    found = planned(host_facts(), ollama_volume="models")
+    assert found.empty
+    assert found.notes
+
+
+def test_models_that_were_copied_are_found_where_they_were_copied_to() -> None:
+    box = replace(Box(), container=None, files={}, volumes=frozenset({"ollama", "models"}))
+    asked = settings(host_roles=list(ROLES), ollama_volume="models")
+    found = role(plan(asked, deploy(box, asked, [QWEN]).facts()), "ollama")
+    assert (found.kept, found.notes) == (("keeps volume models with its models",), ())
+
+
 # Every way in which a container can differ.
 
 DRI = {"PathOnHost": "/dev/dri"}

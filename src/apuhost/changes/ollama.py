@@ -87,6 +87,7 @@ def _notes(derived: Derived, facts: HostFacts) -> Iterator[str]:
     asked = derived.settings.ollama
     container = facts.containers.named(asked.ollama_container_name)
     yield from _exposure(derived, container)
+    yield from _other_volume(derived, facts)
     if container and not of_project(asked, container) and container.project:
         yield f"compose project {container.project} loses its container to {asked.ollama_project}"
         yield from _left_behind(container, facts)
@@ -95,6 +96,16 @@ def _notes(derived: Derived, facts: HostFacts) -> Iterator[str]:
     )
     if elsewhere:
         yield f"{', '.join(elsewhere)} stays, and no longer describes it: {compose.PATH} does"
+
+
+def _other_volume(derived: Derived, facts: HostFacts) -> Iterator[str]:
+    """No setting moves models; a folder, which came from a container by hand, has no setting."""
+    asked, store = derived.settings.ollama.ollama_volume, compose.store(derived, facts)
+    if store != asked and not store.startswith("/"):
+        yield (
+            f'the models stay in volume {store}, not {asked}: write ollama_volume = "{store}", or '
+            f"copy them there and remove the container and {compose.PATH}, then deploy"
+        )
 
 
 def _left_behind(container: Container, facts: HostFacts) -> Iterator[str]:
