@@ -88,6 +88,18 @@ def test_folders_meet_only_in_the_core(folder: str, forbidden: set[str]) -> None
     assert {pair for pair in crossing if not pair[0].startswith("tests.")} == set()
 
 
+@pytest.mark.parametrize("file", CORE_FILES, ids=module)
+def test_a_name_is_imported_from_where_it_is_defined(file: Path) -> None:
+    """No module has another one's name again, for others to import."""
+    again = [
+        ast.unparse(node)
+        for node in ast.parse(file.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Attribute)
+        if node.value.attr in map(ast.unparse, node.targets)
+    ]
+    assert not again
+
+
 def test_only_four_words_start_processes_or_open_sockets() -> None:
     starting = {
         word(module(file))

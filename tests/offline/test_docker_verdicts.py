@@ -5,7 +5,8 @@ from tests.support import stack
 from tests.support.hosts import host_facts, unit_files
 from tests.support.verdicts import HEALTHY, failing, unread, verdict
 
-from apuhost.changes.docker import APT_PROXY, PROXY_DROP_IN, SITE_CA
+from apuhost.changes import site_ca
+from apuhost.changes.docker import APT_PROXY, PROXY_DROP_IN
 from apuhost.host_facts import HostFacts
 from apuhost.verdicts import Layer, Severity, Status, docker
 
@@ -219,7 +220,7 @@ def networked(proxy: str = PROXY, **files: str) -> HostFacts:
     asked = {"docker_proxy": PROXY, "docker_no_proxy": direct, "docker_site_ca": CA}
     rendered = {
         APT_PROXY: stack.rendered("docker", APT_PROXY, {**asked, "docker_direct_hosts": direct}),
-        SITE_CA: CA,
+        site_ca.PATH: CA,
         **files,
     }
     drop_in = stack.rendered("docker", PROXY_DROP_IN, asked)
@@ -240,7 +241,9 @@ def test_a_proxy_and_certificates_at_work() -> None:
 @pytest.mark.parametrize(
     ("facts", "layer", "evidence"),
     [
-        pytest.param(HEALTHY, Layer.CONFIGURED, f"{SITE_CA} is not there", id="nothing set up"),
+        pytest.param(
+            HEALTHY, Layer.CONFIGURED, f"{site_ca.PATH} is not there", id="nothing set up"
+        ),
         pytest.param(
             networked(**{APT_PROXY: 'Acquire::http::Proxy "http://x:1";\n'}),
             Layer.CONFIGURED,
@@ -260,8 +263,8 @@ def test_a_network_that_is_not_as_asked(facts: HostFacts, layer: Layer, evidence
 
 
 def test_certificates_that_nothing_trusts_are_named() -> None:
-    said = f"{SITE_CA} is not in /etc/ssl/certs/ca-certificates.crt"
-    files = {**unit_files(), SITE_CA: CA}
+    said = f"{site_ca.PATH} is not in /etc/ssl/certs/ca-certificates.crt"
+    files = {**unit_files(), site_ca.PATH: CA}
     facts = host_facts(units=stack.units(files, untrusted=said))
     found = verdict(facts, "docker.network", docker_site_ca=CA)
     assert failing(found) == (Status.FAIL, Layer.CONFIGURED)

@@ -13,7 +13,17 @@ from tests.support.hosts import REFERENCE, facts_of, host_facts, rendered, setti
 from tests.support.stack import QWEN, Model, framed
 
 from apuhost import sizing
-from apuhost.changes import FIRMWARE, HostPlan, RolePlan, compose, container, docker, models, port
+from apuhost.changes import (
+    FIRMWARE,
+    HostPlan,
+    RolePlan,
+    compose,
+    container,
+    docker,
+    models,
+    port,
+    site_ca,
+)
 from apuhost.changes import ollama as ollama_changes
 from apuhost.changes.host import plan
 from apuhost.derived import derive
@@ -279,7 +289,7 @@ def test_models_that_were_copied_are_found_where_they_were_copied_to() -> None:
 # Every way in which a container can differ.
 
 DRI = {"PathOnHost": "/dev/dri"}
-SITE = {"Type": "bind", "Source": docker.SITE_CA, "Destination": compose.SITE_CA}
+SITE = {"Type": "bind", "Source": site_ca.PATH, "Destination": compose.SITE_CA}
 STORE = stack.CONTAINER["mounts"][0]
 OVERRIDDEN = f"{compose.PATH},/root/override.yaml"
 
@@ -720,8 +730,8 @@ def test_a_proxy_goes_to_apt_and_dockerd_and_the_container() -> None:
 def test_certificates_are_written_and_made_known() -> None:
     found = planned(host_facts(), docker_site_ca=PEM)
     assert role(found, "docker").files[0].after == PEM
-    assert found.why("certificates") == (f"{docker.SITE_CA} changes",)
-    assert found.why("engine") == (f"{docker.SITE_CA} changes",)
+    assert found.why("certificates") == (f"{site_ca.PATH} changes",)
+    assert found.why("engine") == (f"{site_ca.PATH} changes",)
 
 
 def test_certificates_that_are_not_trusted_yet_are_made_known() -> None:
@@ -733,7 +743,7 @@ def test_what_is_no_longer_asked_for_goes() -> None:
     box = deploy(Box(), settings(docker_proxy=PROXY, docker_site_ca=PEM))
     found = role(planned(box.facts()), "docker")
     assert {(change.path, change.after) for change in found.files} == {
-        (path, "") for path in (docker.SITE_CA, docker.APT_PROXY, docker.PROXY_DROP_IN)
+        (path, "") for path in (site_ca.PATH, docker.APT_PROXY, docker.PROXY_DROP_IN)
     }
     assert all("emptied" in change.why for change in found.files)
 

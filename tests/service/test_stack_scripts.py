@@ -21,7 +21,7 @@ from tests.support.ollama_stub import free_port
 from tests.support.ollama_stub import ollama as stub
 
 from apuhost import roles
-from apuhost.changes import compose, docker_ce
+from apuhost.changes import compose, docker_ce, site_ca
 from apuhost.changes import docker as changes
 
 HERE = "127.0.0.1"
@@ -441,7 +441,7 @@ def test_certificates_are_made_known(root: Root, there: bool, option: str) -> No
     certificate = root.folder / "site.crt"
     if there:
         certificate.write_text("PEM")
-    replaced = {changes.SITE_CA: str(certificate)}
+    replaced = {site_ca.PATH: str(certificate)}
     assert root.run(docker.TRUST, replaced=replaced).returncode == 0
     assert root.said == [f"update-ca-certificates {option}"]
 

@@ -19,6 +19,7 @@ from apuhost.changes import (
     models,
     ollama,
     port,
+    site_ca,
 )
 from apuhost.changes.host import PLANS, plan
 from apuhost.derived import derive
@@ -31,7 +32,7 @@ ROLES = ("vulkan", "docker", "ollama", "models")
 """Those that a box has; the kernel's files are `hosts.deployed`'s."""
 
 ENGINES = {"docker.io", "docker-ce"}
-READ_BY_DOCKER = (docker.PROXY_DROP_IN, docker.SITE_CA)
+READ_BY_DOCKER = (docker.PROXY_DROP_IN, site_ca.PATH)
 
 Registry = Mapping[str, Model]
 
@@ -56,7 +57,7 @@ def _written(box: Box, change: FileChange) -> Box:
     if change.path == docker.DAEMON_JSON:
         read = not docker.reload_is_enough(change)
     newer = box.newer | {change.path} if read and box.engine == "up" else box.newer
-    untrusted = f"{change.path} changed" if change.path == docker.SITE_CA else box.untrusted
+    untrusted = f"{change.path} changed" if change.path == site_ca.PATH else box.untrusted
     kept = {path: text for path, text in files.items() if text}
     return replace(box, files=kept, newer=newer, untrusted=untrusted)
 

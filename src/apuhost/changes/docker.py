@@ -13,7 +13,6 @@ from apuhost.probes import ParseError, daemon_json
 DAEMON_JSON = "/etc/docker/daemon.json"
 PROXY_DROP_IN = "/etc/systemd/system/docker.service.d/zz-apuhost-proxy.conf"
 APT_PROXY = "/etc/apt/apt.conf.d/zz-apuhost-proxy"
-SITE_CA = site_ca.PATH
 GROUP = "docker"
 
 DISTRO = {

@@ -6,12 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from apuhost.probes import ParseError, container_commands
-from apuhost.probes.container_commands import COMPOSE, MADE_FROM, SERVICE
+from apuhost.probes.container_commands import COMPOSE, MADE_FROM, OLLAMA, SERVICE
 from apuhost.probes.json_values import checked, load, load_object, member, objects, texts
 
-DOCKER_TIMEOUT_S = container_commands.DOCKER_TIMEOUT_S
-OLLAMA = container_commands.OLLAMA
-CONTAINER = container_commands.CONTAINER
 COMMAND = container_commands.ALL
 
 _OLLAMA_IMAGE = re.compile(r"(?:^|/)ollama(?:[/:@]|$)")
@@ -114,7 +111,7 @@ class Containers:
 
     @property
     def ollama(self) -> Container | None:
-        """The container that CONTAINER's `ollama_container` prints."""
+        """The container that `ollama_container` of container_commands prints."""
         ranked = ((_rank(container), container) for container in self.containers)
         candidates = [(rank, container) for rank, container in ranked if rank is not None]
         return min(candidates, key=lambda found: found[0])[1] if candidates else None

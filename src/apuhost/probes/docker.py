@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from apuhost.probes import ParseError
-from apuhost.probes.containers import DOCKER_TIMEOUT_S
+from apuhost.probes.container_commands import DOCKER_TIMEOUT_S
 from apuhost.probes.daemon_json import PATH
 from apuhost.probes.json_values import checked, load_object, member, objects, texts
 from apuhost.probes.pairs import pairs

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from apuhost.probes import ParseError, files, model_manifest
-from apuhost.probes.containers import CONTAINER, DOCKER_TIMEOUT_S, OLLAMA
+from apuhost.probes.container_commands import CONTAINER, DOCKER_TIMEOUT_S, OLLAMA
 from apuhost.probes.files import TextFile
 from apuhost.probes.model_manifest import PARAMS, Layer, Manifest, Offer, parse_offer, sha256
 from apuhost.probes.model_names import name_at, short_name

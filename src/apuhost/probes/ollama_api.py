@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from apuhost.probes import ParseError, files
-from apuhost.probes.containers import CONTAINER, DOCKER_TIMEOUT_S
+from apuhost.probes.container_commands import CONTAINER, DOCKER_TIMEOUT_S
 from apuhost.probes.http_reply import body
 from apuhost.probes.json_values import load_object, member, objects
 from apuhost.probes.ollama_ps import lasts_for_good

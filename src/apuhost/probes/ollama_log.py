@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from apuhost.probes import ParseError
 from apuhost.probes.compute_devices import ComputeDevice
-from apuhost.probes.containers import CONTAINER, DOCKER_TIMEOUT_S
+from apuhost.probes.container_commands import CONTAINER, DOCKER_TIMEOUT_S
 from apuhost.probes.log_lines import LogLine, log_lines
 from apuhost.probes.ollama_start import (
     ANY,

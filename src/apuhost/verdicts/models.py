@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 from apuhost import verdict_ids
 from apuhost.changes import models as changes
+from apuhost.changes.models import SHOWN_DIGITS
 from apuhost.derived import Derived
 from apuhost.host_facts import HostFacts, Unreadable
 from apuhost.probes.model_store import StoredModel
@@ -19,7 +20,6 @@ from apuhost.verdicts.loaded import same_name
 from apuhost.verdicts.parameter import DEPLOY
 from apuhost.verdicts.several import several
 
-SHOWN_DIGITS = changes.SHOWN_DIGITS
 NONE_ASKED = "models_list names none"
 NONE_PRELOADED = "models_list preloads none"
 AGAIN = f"systemctl restart {changes.UNIT_NAME}"
