@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from tests.support import stack
-from tests.support.hosts import REFERENCE, host_facts, rendered
+from tests.support.hosts import REFERENCE, facts_of, host_facts, rendered
 from tests.support.stack import QWEN, Model
 from tests.support.verdicts import HEALTHY, failing, unread, verdict
 
@@ -458,6 +458,65 @@ def test_a_model_that_is_not_on_the_gpu_whole(facts: HostFacts, observed: str) -
     assert observed in found.observed
     assert found.evidence
     assert found.fix
+
+
+def split(vram: int, loading: str = "") -> HostFacts:
+    """A host whose model has so many of its 20 GiB on the GPU."""
+    return host_facts(
+        ollama_api=stack.ollama_api(stack.loaded(size=20 * stack.GIB, size_vram=vram * stack.GIB)),
+        ollama_log=stack.ollama_log(stack.COMPUTE, loading=loading),
+    )
+
+
+FEWER = stack.OFFLOADED.replace("41/41", "20/41")
+
+
+@pytest.mark.parametrize(
+    ("facts", "layers", "observed"),
+    [
+        pytest.param(
+            split(10),
+            20,
+            f"{QWEN.name}: 50 % on the GPU, the rest on the CPU, as num_gpu 20 asks",
+            id="sizes",
+        ),
+        pytest.param(
+            split(10, FEWER),
+            20,
+            "20/41 layers on the GPU, as num_gpu asks",
+            id="sizes and layers",
+        ),
+        pytest.param(split(0), 0, f"{QWEN.name}: on the CPU, as num_gpu 0 asks", id="none"),
+    ],
+)
+def test_a_part_on_the_gpu_that_was_asked_for_is_good(
+    facts: HostFacts, layers: int, observed: str
+) -> None:
+    found = verdict(facts, "ollama.offload", **asking(num_gpu=layers))
+    assert (found.status, found.observed) == (Status.PASS, observed)
+
+
+@pytest.mark.parametrize(
+    ("facts", "layers", "observed"),
+    [
+        pytest.param(split(0), 20, "on the CPU in spite of num_gpu 20", id="no GPU was found"),
+        pytest.param(split(10), -1, "50 % on the GPU, the rest on the CPU", id="as Ollama likes"),
+        pytest.param(split(10, FEWER), 30, "20/41 layers on the GPU", id="another number"),
+    ],
+)
+def test_a_part_on_the_gpu_that_nobody_asked_for_is_not(
+    facts: HostFacts, layers: int, observed: str
+) -> None:
+    found = verdict(facts, "ollama.offload", **asking(num_gpu=layers))
+    assert failing(found) == (Status.FAIL, EFFECTIVE)
+    assert found.observed.endswith(observed)
+
+
+def test_a_num_gpu_that_the_model_brings_along_is_somebodys_choice() -> None:
+    store = stack.model_store(Model(parameters={**QWEN.parameters, "num_gpu": 20}))
+    parts = {name: reading.text for name, reading in split(10, FEWER).readings.items()}
+    facts = facts_of({**parts, "model_store": store})
+    assert verdict(facts, "ollama.offload").status is Status.PASS
 
 
 def test_a_log_that_forgot_its_layers_does_not_outweigh_the_sizes() -> None:

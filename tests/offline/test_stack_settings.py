@@ -507,7 +507,9 @@ def test_the_preload_program_has_one_line_for_each_model(name: str) -> None:
         return
     derived = derive(settings(models_list=entries, ollama_keep_alive="24h"), FACTS)
     text = roles.render("models", models.PROGRAM, models.values(derived))
-    found = re.findall(r"^(load|check) ([A-Za-z0-9._/:-]+)((?: '[^']*')*)$", text, re.MULTILINE)
+    found = re.findall(
+        r"^(load|check) ([A-Za-z0-9._/:-]+)( all|(?: '[^']*')*)$", text, re.MULTILINE
+    )
     assert [word for word, _, _ in found] == ["load", "check"]
 
 
@@ -515,7 +517,8 @@ def test_the_preload_program_has_one_line_for_each_model(name: str) -> None:
 @given(st.lists(pieces("10.0.0.", "0", "/8", "/32", "2001:db8:", ":1", "fe80::", "%a", "$(id)")))
 def test_the_ports_rules_hold_nothing_but_networks(tried: list[str]) -> None:
     networks = [network for network in tried if not problems(ollama_allow_from=[network])]
-    asked = settings(ollama_allow_from=networks).ollama
+    asked = settings(ollama_listen="192.0.2.10:11434", ollama_allow_from=networks).ollama
     rules = port.rules(asked)
+    assert len(rules) == (len(networks) + 1 if networks else 0)
     form = rf"-A {port.CHAIN}( -s [0-9.]+/[0-9]+)? -p tcp -m conntrack [A-Za-z0-9 -]+ -j [A-Z]+"
     assert all(re.fullmatch(form, rule) for rule in rules)

@@ -18,10 +18,14 @@ LOADED = ndjson({"model": QWEN, "done": True, "done_reason": "load"})
 GB = 10**9
 
 
-def program(port: int, *names: str, keep: int | str = -1) -> str:
+def program(
+    port: int, *names: str, keep: int | str = -1, parameters: Mapping[str, object] | None = None
+) -> str:
     """The program for these models; it tries five times and does not wait."""
     asked = settings(
-        models_list=[{"name": name, "preload": True} for name in names],
+        models_list=[
+            {"name": name, "preload": True, "parameters": parameters or {}} for name in names
+        ],
         ollama_listen=f"127.0.0.1:{port}",
         ollama_keep_alive=keep,
     )
@@ -141,6 +145,33 @@ def test_a_model_that_is_not_whole_on_the_gpu_fails(
         done = run(tmp_path, program(stub.port, QWEN))
     assert done.returncode == 1
     assert f"{QWEN} {told}" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("layers", "on_gpu", "good"),
+    [
+        pytest.param(20, 9 * GB, True, id="in part"),
+        pytest.param(20, 24 * GB, True, id="in part, and it is whole"),
+        pytest.param(20, 0, False, id="in part, and the GPU was not found"),
+        pytest.param(0, 0, True, id="on the CPU"),
+        pytest.param(-1, 9 * GB, False, id="as Ollama likes"),
+    ],
+)
+def test_a_model_of_a_num_gpu_need_not_be_whole_on_the_gpu(
+    tmp_path: Path, layers: int, on_gpu: int, good: bool
+) -> None:
+    with ollama(api(ps(loaded(QWEN, 24 * GB, on_gpu)))) as stub:
+        done = run(tmp_path, program(stub.port, QWEN, parameters={"num_gpu": layers}))
+    assert (done.returncode == 0, done.stderr == "") == (good, good)
+    shown = "all" if on_gpu == 24 * GB else str(on_gpu)
+    told = f"{QWEN} is loaded: {24 * GB} bytes, {shown} on the GPU\n"
+    assert done.stdout == (told if good else "")
+
+
+def test_a_model_of_a_num_gpu_must_be_loaded(tmp_path: Path) -> None:
+    with ollama(api(ps())) as stub:
+        done = run(tmp_path, program(stub.port, QWEN, parameters={"num_gpu": 0}))
+    assert (done.returncode, done.stderr) == (1, f"{QWEN} is not loaded\n")
 
 
 def test_what_ollama_says_is_told_when_it_cannot_load(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from apuhost import sizing
 from apuhost.derived import Derived
 from apuhost.host_facts import HostFacts
 from apuhost.probes.model_manifest import Layer
-from apuhost.settings.models import PinnedModel
+from apuhost.settings.models import PinnedModel, gpu_layers
 
 IN_MEMORY = frozenset({"model", "projector", "adapter", "draft"})
 """Layers that a runner loads; the others are texts."""
@@ -34,7 +34,7 @@ def _gtt_gib(derived: Derived) -> float:
 
 def memory(model: PinnedModel, layers: Iterable[Layer], derived: Derived) -> tuple[str, ...]:
     """Why a model of these layers is not on the GPU whole; its cache counts where it is known."""
-    if model.parameters.get("num_gpu", -1) != -1:
+    if gpu_layers(model.parameters) is not None:
         return ()  # a part of it is meant for the CPU
     weights = sum(layer.size for layer in layers if layer.kind in IN_MEMORY)
     tokens = context(model, derived)

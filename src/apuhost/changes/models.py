@@ -13,7 +13,7 @@ from apuhost.derived import Derived
 from apuhost.host_facts import HostFacts
 from apuhost.probes.model_manifest import weights
 from apuhost.probes.model_store import KeptManifest, StoredModel
-from apuhost.settings.models import PinnedModel
+from apuhost.settings.models import PinnedModel, gpu_layers
 
 UNIT_NAME = "apuhost-models.service"
 UNIT = f"/etc/systemd/system/{UNIT_NAME}"
@@ -198,7 +198,12 @@ def values(derived: Derived) -> dict[str, object]:
         "api_address": address,
         "api_port": number,
         "preloaded_models": [
-            {"name": model.name, "unload": _keep(model, 0), "load": _keep(model, keep)}
+            {
+                "name": model.name,
+                "unload": _keep(model, 0),
+                "load": _keep(model, keep),
+                "least_on_gpu": _least_on_gpu(model),
+            }
             for model in derived.settings.models.preloaded
         ],
     }
@@ -207,6 +212,12 @@ def values(derived: Derived) -> dict[str, object]:
 def _keep(model: PinnedModel, keep: int | str) -> str:
     """An empty request only loads a model, or unloads it with 0 (Ollama's API)."""
     return json.dumps({"model": model.name, "keep_alive": keep})
+
+
+def _least_on_gpu(model: PinnedModel) -> int | str:
+    """Bytes that must be on the GPU: all, but in part with a num_gpu, and none with 0."""
+    layers = gpu_layers(model.parameters)
+    return "all" if layers is None else min(layers, 1)
 
 
 def api(derived: Derived) -> tuple[str, str]:

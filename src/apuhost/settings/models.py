@@ -1,8 +1,9 @@
 """What the models role may be told."""
 
 import re
+from collections.abc import Mapping
 from difflib import get_close_matches
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field, field_validator
 
@@ -48,6 +49,12 @@ OPTIONS: dict[str, type | tuple[type, ...]] = {
     "use_mmap": bool,
 }
 """Ollama's options (api/types.go of 0.33): one that it does not know it ignores."""
+
+
+def gpu_layers(parameters: Mapping[str, Any]) -> int | None:
+    """Layers that num_gpu wants on the GPU; None: as many as fit, as for a number below 0."""
+    found = parameters.get("num_gpu")
+    return found if isinstance(found, int) and found >= 0 else None
 
 
 class PinnedModel(Model):

@@ -45,16 +45,11 @@ def _asked(model: Judged) -> Mapping[str, Any]:
     return model.asked.parameters if model.asked else {}
 
 
-def _own(model: Judged) -> Mapping[str, Any]:
-    """What the model says itself, under what the inventory asks."""
-    return {**(model.stored.parameters if model.stored else {}), **_asked(model)}
-
-
 def context(model: Judged, shown: Runner, derived: Derived) -> int | None:
     """Tokens of one slot, where somebody says: the model, else the server for all but embedding."""
     if model.asked is None:
         return None
-    own = _own(model).get("num_ctx")
+    own = model.parameters.get("num_ctx")
     if isinstance(own, int):
         return own
     return None if shown.embedding else derived.settings.ollama.ollama_context_length or None
@@ -74,8 +69,8 @@ def _types(shown: Runner, derived: Derived) -> Iterator[tuple[str, str]]:
 
 def _layers(model: Judged, shown: Runner, facts: HostFacts) -> Iterator[tuple[str, str]]:
     """Without -ngl llama.cpp takes what fits; a number is somebody's choice."""
-    count, own = shown.gpu_layers, _own(model).get("num_gpu")
-    if isinstance(own, int) and own >= 0:
+    count, own = shown.gpu_layers, model.gpu_layers
+    if own is not None:
         if count != own:
             yield f"{count} layers on the GPU instead of {own}", f"-ngl {count}"
     elif isinstance(count, int) and count >= 0:
@@ -98,7 +93,7 @@ def _projector(model: Judged, shown: Runner) -> Iterator[tuple[str, str]]:
 
 def _draft(model: Judged, shown: Runner) -> Iterator[tuple[str, str]]:
     """Speculative decoding where it is asked, and nowhere else."""
-    asked, own = _asked(model).get("draft_num_predict"), _own(model).get("draft_num_predict")
+    asked, own = _asked(model).get("draft_num_predict"), model.parameters.get("draft_num_predict")
     layers = model.stored.layers if model.stored else ()
     drafting = any(layer.kind == "draft" for layer in layers)
     option = f"--spec-type {shown.spec_type} --spec-draft-n-max {shown.draft_n_max}"

@@ -1,7 +1,8 @@
 """The models that are loaded or are to be, and the processes that hold them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from apuhost.derived import Derived
 from apuhost.host_facts import HostFacts, Unreadable
@@ -9,7 +10,7 @@ from apuhost.probes.model_names import short_name
 from apuhost.probes.model_store import StoredModel
 from apuhost.probes.ollama_api import LoadedModel
 from apuhost.probes.runners import Process
-from apuhost.settings.models import PinnedModel
+from apuhost.settings.models import PinnedModel, gpu_layers
 from apuhost.verdicts import Found
 from apuhost.verdicts.several import several
 
@@ -22,6 +23,17 @@ class Judged:
     asked: PinnedModel | None
     stored: StoredModel | None
     loaded: LoadedModel | None
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """What the model says itself, under what the inventory asks."""
+        own = self.stored.parameters if self.stored else {}
+        return {**own, **(self.asked.parameters if self.asked else {})}
+
+    @property
+    def gpu_layers(self) -> int | None:
+        """Layers that somebody chose for the GPU; None: as many as fit."""
+        return gpu_layers(self.parameters)
 
 
 def same_name(name: str) -> str:

@@ -4,7 +4,7 @@ from apuhost.changes import compose
 from apuhost.derived import Derived
 from apuhost.host_facts import HostFacts, Unreadable
 from apuhost.verdicts import Found, Layer, Question, Severity, Status, Verdict, judge, service
-from apuhost.verdicts.loaded import Judged, each
+from apuhost.verdicts.loaded import Judged, each, judged
 from apuhost.verdicts.parameter import DEPLOY
 from apuhost.verdicts.variables import CACHE, server
 
@@ -53,7 +53,8 @@ def prompt_cache(derived: Derived, facts: HostFacts) -> Verdict:
     )
 
 
-def _on_gpu(model: Judged, _: Derived, __: HostFacts) -> Found:
+def _on_gpu(model: Judged, derived: Derived, _: HostFacts) -> Found:
+    """Whole, or in part with a num_gpu; where that has nothing there, no GPU was found."""
     found = model.loaded
     if found is None:
         raise Unreadable(f"{model.name} is not loaded (models.loaded)")
@@ -62,6 +63,12 @@ def _on_gpu(model: Judged, _: Derived, __: HostFacts) -> Found:
         return Found(True, f"{found.size / GIB:.1f} GiB on the GPU")
     share = 100 * found.size_vram // found.size if found.size else 0
     words = "on the CPU" if share == 0 else f"{share} % on the GPU, the rest on the CPU"
+    if model.gpu_layers is not None:
+        asked = f"num_gpu {model.gpu_layers}"
+        if found.size_vram or model.gpu_layers == 0:
+            return Found(True, f"{words}, as {asked} asks")
+        log = f"docker logs {derived.settings.ollama.ollama_container_name}"
+        return Found(False, f"{words} in spite of {asked}", said, log)
     return Found(False, words, said, MEMORY)
 
 
@@ -75,12 +82,18 @@ def _layers(derived: Derived, facts: HostFacts) -> Found:
             False, "Ollama does not know how much is on the GPU", said, f"docker logs {name}"
         )
     if log.layers is None:
-        return Found(True, "as Ollama says")
+        return each(derived, facts, _on_gpu)
     count = f"{log.layers.offloaded}/{log.layers.total}"
-    if log.layers.offloaded < log.layers.total:
-        said = f"offloaded {count} layers to GPU"
-        return Found(False, f"{count} layers on the GPU", said, MEMORY)
-    return Found(True, f"{count} layers on the GPU")
+    if log.layers.offloaded >= log.layers.total:
+        return Found(True, f"{count} layers on the GPU")
+    if _chosen(log.layers.offloaded, derived, facts):
+        return Found(True, f"{count} layers on the GPU, as num_gpu asks")
+    return Found(False, f"{count} layers on the GPU", f"offloaded {count} layers to GPU", MEMORY)
+
+
+def _chosen(layers: int, derived: Derived, facts: HostFacts) -> bool:
+    """Whether a model's own num_gpu is so many: the log does not name the model that it counts."""
+    return any(model.gpu_layers == layers for model in judged(derived, facts))
 
 
 def _written(derived: Derived, facts: HostFacts) -> Found:
