@@ -27,7 +27,7 @@ from apuhost.changes import (
 from apuhost.changes import ollama as ollama_changes
 from apuhost.changes.host import plan
 from apuhost.derived import derive
-from apuhost.host_facts import HostFacts
+from apuhost.host_facts import HostFacts, Unreadable
 from apuhost.probes import containers
 
 DOCKER_JSON = docker.DAEMON_JSON
@@ -544,6 +544,12 @@ def test_a_host_without_those_groups_adds_none() -> None:
 def test_user_namespaces_are_left_for_the_device_nodes() -> None:
     facts = host_facts(docker=stack.docker(SecurityOptions=["name=userns"]))
     assert "userns_mode: host" in compose.rendered(compose.PATH, derive(settings(), facts), facts)
+
+
+def test_an_engine_that_is_silent_is_not_taken_for_one_without_user_namespaces() -> None:
+    facts = host_facts(docker=stack.docker_down())
+    with pytest.raises(Unreadable, match="whether it remaps users"):
+        compose.rendered(compose.PATH, derive(settings(), facts), facts)
 
 
 def test_a_compose_file_that_was_edited_is_set_right() -> None:

@@ -8,7 +8,7 @@ from apuhost import environment, hardware, roles
 from apuhost.changes import FileChange, owned
 from apuhost.changes.port import rules
 from apuhost.derived import Derived
-from apuhost.host_facts import HostFacts
+from apuhost.host_facts import HostFacts, Unreadable
 from apuhost.probes.containers import Container, Mount
 
 PATH = "/etc/apuhost/ollama/compose.yaml"
@@ -36,7 +36,7 @@ def values(derived: Derived, facts: HostFacts) -> dict[str, object]:
         "docker_site_ca": derived.settings.docker.docker_site_ca,
         "ollama_devices": devices(derived),
         "ollama_groups": groups(facts),
-        "ollama_userns": facts.docker.userns,
+        "ollama_userns": _remaps_users(facts),
         "ollama_published": f"{derived.settings.ollama.ollama_listen}:11434",
         # In a compose file $$ is a $: a folder's name may have one.
         "ollama_storage": f"{storage.replace('$', '$$')}:{STORE}",
@@ -61,6 +61,13 @@ def _made_from(described: dict[str, object]) -> str:
     text = roles.render("ollama", PATH, {**described, "ollama_made_from": ""})
     said = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("#"))
     return sha256(f"{said}\n{described['docker_site_ca']}".encode()).hexdigest()
+
+
+def _remaps_users(facts: HostFacts) -> bool:
+    engine = facts.docker
+    if engine.installed and engine.server is None:
+        raise Unreadable(f"docker does not tell whether it remaps users: {engine.error}")
+    return engine.userns
 
 
 def devices(derived: Derived) -> list[str]:

@@ -17,7 +17,7 @@ OTHERS = 0o006
 MEMBERS = 0o060
 UDEV = (
     "grep -rn -e drm -e kfd /etc/udev/rules.d, then "
-    "udevadm control --reload && udevadm trigger --subsystem-match=drm"
+    "systemctl restart systemd-udevd && udevadm trigger --subsystem-match=drm"
 )
 SUMMARY = "vulkaninfo --summary"
 DRIVERS = "ls /usr/share/vulkan/icd.d /etc/vulkan/icd.d"
