@@ -6,16 +6,20 @@ asks for one verdict of one host, so that it has a name, a message and an exit s
 
 import json
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
 import pytest
 
-from apuhost import evidence, gather, inventory, report
+from apuhost import evidence, gather, inventory, last_report, report
 from apuhost.errors import ApuhostError
+from apuhost.gather import Unreachable
+from apuhost.host_facts import HostFacts
 from apuhost.round_trip import ACTIVE_PROBES, PROBES
 from apuhost.verdicts import Severity, Status
+from apuhost.verdicts.boot import seen
 from apuhost.verdicts.host import HostReport
 from apuhost.verdicts.host import report as judge
 from apuhost.verdicts.waivers import day_of
@@ -29,6 +33,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--limit", action="append", default=[], help="only this host or group")
     group.addoption("--from", dest="saved", type=Path, help="judge facts saved in this folder")
     group.addoption("--active", action="store_true", help="let every loaded model generate")
+    group.addoption("--last-reports", type=Path, help="what was seen before is in this folder")
+    group.addoption("--seen", type=Path, help="write what was seen to this file, as JSON")
     group.addoption("--verdicts", type=Path, help="write every verdict to this file, as JSON")
 
 
@@ -57,8 +63,27 @@ def _reports(config: pytest.Config) -> tuple[HostReport, ...]:
     hosts = inventory.load(config.option.inventory, config.option.limit)
     settings = inventory.settings(config.option.inventory, hosts)
     probes = (*PROBES, *ACTIVE_PROBES) if config.option.active else PROBES
-    facts = gather.gather(hosts, probes)
+    facts = {
+        name: _after_last(config.option.last_reports, found)
+        for name, found in gather.gather(hosts, probes).items()
+    }
+    if config.option.seen:
+        config.option.seen.write_text(json.dumps(_seen(facts.values())))
     return tuple(judge(host.name, settings[host.name], facts[host.name], today) for host in hosts)
+
+
+def _after_last(folder: Path | None, found: HostFacts | Unreachable) -> HostFacts | Unreachable:
+    if folder is None or isinstance(found, Unreachable):
+        return found
+    return replace(found, last=last_report.load(folder, found.host))
+
+
+def _seen(found: Iterable[HostFacts | Unreachable]) -> dict[str, object]:
+    return {
+        facts.host: last_report.as_json(seen(facts))
+        for facts in found
+        if not isinstance(facts, Unreachable)
+    }
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

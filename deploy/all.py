@@ -4,6 +4,7 @@ Packages and firmware come before the one reboot, since only a boot loads firmwa
 since it looks for GPUs once, when it starts.
 """
 
+from deploy.boot import boot
 from deploy.docker import docker, network, retire_certificates
 from deploy.facts import wants
 from deploy.kernel import kernel
@@ -30,3 +31,5 @@ if wants("docker"):
     retire_certificates()
 if wants("models"):
     models()
+if wants("boot"):
+    boot()

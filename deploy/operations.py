@@ -17,7 +17,7 @@ from pyinfra.api.host import Host
 from pyinfra.api.state import State
 from pyinfra.connectors.util import CommandOutput
 
-from apuhost.changes import BACKUP, FileChange
+from apuhost.changes import BACKUP, FileChange, as_bytes
 from apuhost.derived import Derived
 from apuhost.errors import ApuhostError
 from apuhost.host_facts import HostFacts
@@ -181,13 +181,8 @@ def write_file(change: FileChange, check: str) -> StringCommand:
     if state.config.DIFF:
         for line in diff(change):
             logger.info("    %s", line)
-    before = "-" if change.before is None else sha256(_bytes(change.before)).hexdigest()
     keep = "keep" if change.before is not None and change.operators else "replace"
-    after = _bytes(change.after)
+    after = as_bytes(change.after)
     content = base64.b64encode(after).decode()
     digest = sha256(after).hexdigest()
-    return root_script(INSTALL, change.path, before, check, keep, digest, stdin=content)
-
-
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", errors="surrogateescape")
+    return root_script(INSTALL, change.path, change.found, check, keep, digest, stdin=content)

@@ -3,6 +3,7 @@
 Layers, each importing only downwards (tests/offline/test_architecture.py reads these lines)::
 
     cli > commands > rehearsal > engines, evidence, redaction, reference, report > verdicts
-        > changes > derived > gather > host_facts, connection > round_trip, inventory > settings
-        > sizing, kernels, known_bad, environment > probes > hardware, roles, verdict_ids > errors
+        > changes > derived > gather, saved_boot > host_facts, connection
+        > round_trip, inventory, last_report > settings > sizing, kernels, known_bad, environment
+        > probes > hardware, places, roles, verdict_ids > errors
 """

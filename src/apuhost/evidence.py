@@ -17,9 +17,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from apuhost import saved_boot
 from apuhost.errors import ApuhostError
 from apuhost.host_facts import HostFacts
 from apuhost.inventory import Host
+from apuhost.probes import boots
 from apuhost.probes.secrets import without_boot_passwords, without_logins
 from apuhost.round_trip import PROBES, Reading
 from apuhost.settings import Settings, resolve, variables
@@ -57,7 +59,7 @@ def _write(target: Path, host: Host, facts: HostFacts) -> None:
     shutil.rmtree(new, ignore_errors=True)
     new.mkdir(parents=True, mode=0o700)
     for name, reading in facts.readings.items():
-        text = without_logins(without_boot_passwords(reading.text))
+        text = _without_secrets(name, reading.text)
         _write_private(new / f"{name}.txt", text.encode("utf-8", "surrogateescape"))
     index = json.dumps(_index(host, facts), indent=2, default=str) + "\n"
     _write_private(new / INDEX, without_logins(index).encode())
@@ -66,6 +68,16 @@ def _write(target: Path, host: Host, facts: HostFacts) -> None:
         target.rename(old)
     new.rename(target)
     shutil.rmtree(old, ignore_errors=True)
+
+
+def _without_secrets(name: str, text: str) -> str:
+    if name == "boots":
+        return boots.rewritten(text, _hidden)
+    return _hidden(text)
+
+
+def _hidden(text: str) -> str:
+    return without_logins(without_boot_passwords(text))
 
 
 def _refuse_foreign(folder: Path) -> None:
@@ -96,11 +108,13 @@ def _folder_name(host: str) -> str:
 def load(folder: Path, limits: Iterable[str] = ()) -> dict[str, Saved]:
     """Every host's settings and facts under `folder`, by host name, cut to `limits` (patterns).
 
-    The folder of one host will do, too.
+    The folder of one host will do, too, and so will a boot's facts as a host saved them.
 
     Raises:
         EvidenceError: no facts there, facts that cannot be read, a limit that matches nothing.
     """
+    if folder.is_file():
+        return _limited(dict([_load_boot(folder)]), tuple(limits))
     own = folder / INDEX
     indexes = [own] if own.exists() else sorted(folder.glob(f"[!.]*/{INDEX}"))
     if not indexes:
@@ -151,6 +165,20 @@ def _load_host(path: Path) -> tuple[str, Saved]:
     return host, (settings, facts)
 
 
+def _load_boot(file: Path) -> tuple[str, Saved]:
+    try:
+        facts = saved_boot.read(boots.opened(_bytes(file)))
+        name, told = saved_boot.settings_in(facts)
+        settings, problems = resolve(name, told)
+        kept = boots.listed(file.parent.glob("*-*.gz"), file.name.removesuffix(".gz"))
+    except (ApuhostError, OSError) as error:
+        raise EvidenceError(f"{file}: not readable as a saved boot ({error})") from error
+    if settings is None:
+        raise EvidenceError(f"{file}: {'; '.join(problem.sentence for problem in problems)}")
+    readings = {**facts.readings, "boots": Reading(kept, 0)}
+    return name, (settings, HostFacts(name, facts.gathered, readings))
+
+
 def _readings(folder: Path, statuses: Mapping[str, Any]) -> dict[str, Reading]:
     # Only known names become paths: a facts folder may come from anywhere.
     return {
@@ -161,6 +189,10 @@ def _readings(folder: Path, statuses: Mapping[str, Any]) -> dict[str, Reading]:
 
 
 def _text(path: Path) -> str:
+    return _bytes(path).decode("utf-8", "surrogateescape")
+
+
+def _bytes(path: Path) -> bytes:
     if path.is_symlink() or not path.is_file() or path.stat().st_size > MOST_BYTES:
         raise OSError(errno.EINVAL, "not a plain file of at most 64 MiB")
-    return path.read_bytes().decode("utf-8", "surrogateescape")
+    return path.read_bytes()

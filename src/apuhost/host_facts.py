@@ -9,11 +9,13 @@ from functools import cached_property
 from typing import TypeVar
 
 from apuhost.errors import ApuhostError
+from apuhost.last_report import LastReport
 from apuhost.probes import (
     ParseError,
     accounts,
     apt_sources,
     boot,
+    boots,
     cmdline,
     compose,
     containers,
@@ -59,12 +61,14 @@ class Unreadable(ApuhostError):
 class HostFacts:
     """One host's readings. A record is parsed when it is first asked for.
 
-    Every property raises Unreadable when its reading is missing, cut or failed.
+    Every property raises Unreadable when its reading is missing, cut or failed. `last` is what was
+    seen when this host was last reported on, where that is known.
     """
 
     host: str
     gathered: str
     readings: Mapping[str, Reading]
+    last: LastReport | None = None
 
     def _read(self, name: str, parse: Callable[[str], Record]) -> Record:
         reading = self.readings.get(name)
@@ -241,6 +245,11 @@ class HostFacts:
     def firewall(self) -> firewall.Firewall:
         """Rules for published ports, and who listens."""
         return self._read("firewall", firewall.parse)
+
+    @cached_property
+    def boots(self) -> boots.Boots:
+        """What the host saved of its boots."""
+        return self._read("boots", boots.parse)
 
     @cached_property
     def generation(self) -> generation.Generation:

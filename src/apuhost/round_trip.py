@@ -15,7 +15,7 @@ _NAMES = (
     "modprobe", "modules", "gpus", "gpu_firmware", "iommu", "cpuinfo", "dmi_memory", "kernel_log",
     "disk", "packages", "apt_sources", "accounts", "nodes", "vulkaninfo", "docker", "daemon_json",
     "containers", "compose", "ollama_api", "model_store", "runners", "ollama_log", "units",
-    "firewall",
+    "firewall", "boots",
 )  # fmt: skip
 """Modules of apuhost.probes, in the order of asking."""
 
@@ -29,7 +29,7 @@ ACTIVE_PROBES: Mapping[str, ModuleType] = {"generation": generation}
 _EVERY: Mapping[str, ModuleType] = {**PROBES, **ACTIVE_PROBES}
 
 _JUDGED_ONLY = frozenset(
-    {"cpuinfo", "dmi_memory", "gpu_firmware", "iommu", "kernel_log"}
+    {"boots", "cpuinfo", "dmi_memory", "gpu_firmware", "iommu", "kernel_log"}
     | {"ollama_log", "runners", "vulkaninfo"}
 )
 

@@ -41,4 +41,6 @@ MODELS = ("models.pinned", "models.parameters", "models.loaded", "models.preload
 MODELS_ACTIVE = ("models.generation",)
 """Asked only where the hosts were let work (--active)."""
 
-ALL = (*KERNEL, *GPU, *FIRMWARE, *VULKAN, *DOCKER, *OLLAMA, *MODELS, *MODELS_ACTIVE)
+BOOT = ("boot.unit", "boot.reports", "boot.unchanged")
+
+ALL = (*KERNEL, *GPU, *FIRMWARE, *VULKAN, *DOCKER, *OLLAMA, *MODELS, *MODELS_ACTIVE, *BOOT)

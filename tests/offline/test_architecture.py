@@ -170,9 +170,12 @@ def test_every_verdict_is_there_whatever_could_be_read() -> None:
     assert ids(HostFacts("minipc", "", {})) == ids(host_facts())
 
 
-def test_what_was_asked_for_is_judged_last() -> None:
-    asked = also(host_facts(), generation=stack.generation())
-    assert ids(asked) == [*ids(host_facts()), *active()]
+def test_what_was_asked_for_is_judged_last_of_its_concern() -> None:
+    asked = ids(also(host_facts(), generation=stack.generation()))
+    assert [each for each in asked if each not in active()] == ids(host_facts())
+    for concern in CONCERNS:
+        own = [*concern.IDS, *getattr(concern, "ACTIVE_IDS", ())]
+        assert [each for each in asked if each in own] == own
 
 
 @pytest.mark.parametrize("role", roles.names())

@@ -23,6 +23,7 @@ from tests.support.hosts import (
 from apuhost.changes import FileChange, HostPlan, RolePlan
 from apuhost.changes.host import plan
 from apuhost.host_facts import HostFacts, Unreadable
+from apuhost.settings import ROLES
 from apuhost.verdicts import Layer, Severity, Status
 from apuhost.verdicts.host import verdicts
 
@@ -72,7 +73,7 @@ def test_a_deployed_host_has_nothing_to_change() -> None:
 
 def test_a_whole_deployed_host_has_nothing_to_change() -> None:
     found = plan(settings(kernel_gtt_gib=48), host_facts())
-    assert [role.role for role in found.roles] == ["kernel", "vulkan", "docker", "ollama", "models"]
+    assert [role.role for role in found.roles] == list(ROLES)
     assert found.empty
 
 

@@ -637,8 +637,10 @@ def test_certificates_go_after_the_container_was_made_again(
         vulkan=("vulkan",),
         ollama=("ollama",),
         models=("models",),
+        boot=("boot",),
         operations=("admit", "admit_containers"),
         reboot=("reboot",),
     )
     runpy.run_module("deploy.all")
     assert called.index("ollama") < called.index("retire_certificates") < called.index("models")
+    assert called[-1] == "boot"

@@ -1,5 +1,6 @@
 """Facts on disk give the same verdicts later and elsewhere; secrets are never among them."""
 
+import gzip
 import json
 import os
 import shutil
@@ -9,14 +10,27 @@ from typing import Any
 
 import pytest
 from tests.support import stack
-from tests.support.hosts import LINE, PARAMETERS, REFERENCE, host_facts, menu, settings
+from tests.support.hosts import (
+    LINE,
+    PARAMETERS,
+    PARTS,
+    REFERENCE,
+    host_facts,
+    menu,
+    settings,
+    unit_files,
+)
 from tests.support.stack import framed
 
 from apuhost import evidence
+from apuhost.changes import boot
+from apuhost.derived import derive
 from apuhost.evidence import INDEX, EvidenceError
 from apuhost.host_facts import HostFacts
 from apuhost.inventory import Host
 from apuhost.round_trip import Reading
+from apuhost.saved_boot import SETTINGS
+from apuhost.settings import as_data
 from apuhost.verdicts.host import verdicts
 
 DATA = {
@@ -289,3 +303,63 @@ def test_a_pipe_among_facts_is_refused_not_waited_for(tmp_path: Path, name: str)
     os.mkfifo(folder / name)
     with pytest.raises(EvidenceError, match="not a plain file"):
         evidence.load(tmp_path)
+
+
+def test_earlier_boots_are_saved_without_their_secrets(tmp_path: Path) -> None:
+    line = f"{LINE} url=http://joe:s3cr3t@h/x {PARAMETERS}\n"
+    past = stack.saved(host_facts(cmdline=line).readings)
+    facts = host_facts(boots=stack.boots(past))
+    saved(tmp_path, facts)
+    _, loaded = evidence.load(tmp_path)["box1"]
+    assert loaded.boots.kept[1].text == past.replace("joe:s3cr3t", "x" * len("joe:s3cr3t"))
+
+
+BOOT_SETTINGS = {
+    "host": "box1",
+    "settings": as_data(settings(kernel_gtt_gib=48, boot_checkout="/opt/apuhost")),
+}
+
+
+def boot_file(folder: Path, boot_id: str, facts: HostFacts) -> Path:
+    file = folder / f"{boot_id}.gz"
+    file.write_bytes(gzip.compress(stack.saved(facts.readings).encode()))
+    return file
+
+
+def judging(told: str = json.dumps(BOOT_SETTINGS), cmdline: str = PARTS["cmdline"]) -> HostFacts:
+    """A host that judges itself, whose last deploy left these settings."""
+    derived = derive(settings(boot_checkout="/opt/apuhost"), host_facts())
+    program = {each.path: each.after for each in boot.programs(derived, host_facts())}
+    files = {**unit_files(), **program, SETTINGS: told}
+    return host_facts(units=stack.units(files), cmdline=cmdline)
+
+
+def test_a_boot_that_a_host_saved_is_judged_by_the_settings_in_it(tmp_path: Path) -> None:
+    before = "11111111-2222-4333-8444-555555555555"
+    boot_file(tmp_path, before, judging(cmdline=f"{LINE} quiet\n"))
+    here = boot_file(tmp_path, stack.BOOT_ID, judging())
+    (tmp_path / ".new").write_text("another run")
+    ((name, (asked, facts)),) = evidence.load(here).items()
+    assert (name, facts.host, asked.kernel.kernel_gtt_gib) == ("box1", "box1", 48)
+    found = {each.id: each for each in verdicts(asked, facts)}
+    assert found["kernel.gtt"].status == "pass"
+    assert found["boot.reports"].observed.startswith("boot 11111111 of ")
+    assert found["boot.unchanged"].status == "pass"
+
+
+@pytest.mark.parametrize(
+    "told", ["", "[]", "{}", '{"host": 1}', '{"host": "a", "settings": {"kernel_gtt_gb": 1}}']
+)
+def test_a_saved_boot_without_right_settings_is_one_line(tmp_path: Path, told: str) -> None:
+    file = boot_file(tmp_path, stack.BOOT_ID, judging(told))
+    with pytest.raises(EvidenceError, match=file.name) as raised:
+        evidence.load(file)
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("raw", [b"", b"text", gzip.compress(b"x"), gzip.compress(b"x" * 99)[:-3]])
+def test_a_file_that_is_no_saved_boot_is_one_line(tmp_path: Path, raw: bytes) -> None:
+    file = tmp_path / "a.gz"
+    file.write_bytes(raw)
+    with pytest.raises(EvidenceError, match=r"a\.gz: not readable as a saved boot"):
+        evidence.load(file)

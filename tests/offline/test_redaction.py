@@ -261,3 +261,10 @@ def test_long_text_is_masked_at_once(part: str) -> None:
     started = time.process_time()
     redacted([(HEALTHY[0], also(HEALTHY[1], ollama_log=part * 50_000))], KEY)
     assert time.process_time() - started < 5
+
+
+def test_earlier_boots_are_left_out_and_this_one_is_still_reported() -> None:
+    facts = host_facts(boots=stack.boots(stack.saved(host_facts().readings)))
+    ((_, masked),) = redacted([(Host("minipc", (), {}), facts)], b"k" * 32)
+    assert [each.text for each in masked.boots.kept] == [None, None]
+    assert masked.boots.of(masked.boot.boot_id) is not None

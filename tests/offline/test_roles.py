@@ -10,7 +10,7 @@ from tests.support.hosts import host_facts, settings
 
 from apuhost import roles
 from apuhost import settings as module
-from apuhost.changes import compose, docker, docker_ce, kernel, models
+from apuhost.changes import boot, compose, docker, docker_ce, kernel, models
 from apuhost.derived import derive
 from apuhost.roles import RoleError
 
@@ -68,6 +68,7 @@ def given(role: str) -> Mapping[str, object]:
         "docker": {**docker.values(derived, facts), **docker_ce.values(facts)},
         "ollama": compose.values(derived, facts),
         "models": models.values(derived),
+        "boot": boot.values(derived),
     }
     return values[role]
 

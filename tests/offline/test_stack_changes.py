@@ -94,7 +94,7 @@ def test_a_healthy_host_has_nothing_to_do() -> None:
 def test_a_bare_host_gets_everything_in_its_order() -> None:
     found = planned(BARE.facts(), vulkan_users=["admin"], docker_users=["admin"])
     assert [each.role for each in found.roles] == list(ROLES)
-    vulkan, engine, ollama, model = found.roles
+    vulkan, engine, ollama, model, _ = found.roles
     assert [change.path for change in vulkan.files] == [SOURCES]
     assert said(vulkan) == [
         ("packages", "installed"),

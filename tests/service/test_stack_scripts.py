@@ -593,6 +593,8 @@ UNITS = {
     "/etc/systemd/system/apuhost-ollama.service": "ollama",
     "/etc/systemd/system/apuhost-firewall.service": "ollama",
     "/etc/systemd/system/apuhost-models.service": "models",
+    "/etc/systemd/system/apuhost-boot.service": "boot",
+    "/etc/systemd/system/apuhost-boot.timer": "boot",
 }
 needs_systemd = pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="no systemd here")
 
@@ -607,7 +609,7 @@ def verified(root: Root, path: str, text: str) -> Done:
 @needs_systemd
 @pytest.mark.parametrize("path", UNITS)
 def test_our_units_are_right_for_systemd(root: Root, path: str) -> None:
-    text = roles.render(UNITS[path], path, {})
+    text = roles.render(UNITS[path], path, {"boot_every_h": 24})
     done = verified(root, path, text.replace("ExecStart=docker", "ExecStart=true"))
     assert (done.returncode, done.stdout) == (0, "\n")
 

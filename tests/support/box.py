@@ -5,18 +5,23 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from apuhost.changes import compose, docker, models, ollama, port
+from apuhost.changes import boot, compose, docker, models, ollama, port
 from apuhost.host_facts import HostFacts
 from tests.support import stack
 from tests.support.hosts import GPU_780M, PARTS, host_facts, rendered
 from tests.support.stack import Model, framed
 
-OURS = frozenset({ollama.UNIT_NAME, models.UNIT_NAME})
+OURS = frozenset({ollama.UNIT_NAME, models.UNIT_NAME, boot.UNIT_NAME, boot.TIMER_NAME})
 FOLDERS = {
     "apt_sources": ("/etc/apt/sources", "/etc/apt/keyrings/"),
     "daemon_json": (docker.DAEMON_JSON, "/etc/systemd/system/docker.service.d/"),
     "compose": (compose.PATH,),
-    "units": ("/etc/systemd/system/apuhost", "/usr/local/", "/etc/apt/apt.conf.d/"),
+    "units": (
+        "/etc/systemd/system/apuhost",
+        "/usr/local/",
+        "/etc/apt/apt.conf.d/",
+        "/etc/apuhost/boot/",
+    ),
 }
 """Which probe reads which files."""
 
@@ -124,7 +129,7 @@ class Box:
 
     def _units(self) -> str:
         files = self._read_by("units")
-        names = {path.rpartition("/")[2] for path in files if path.endswith(".service")}
+        names = {path.rpartition("/")[2] for path in files if path.endswith((".service", ".timer"))}
         off = {"ActiveState": "inactive", "UnitFileState": "disabled"}
         states: dict[str, Mapping[str, str]] = dict.fromkeys(names - self.enabled, off)
         if self.engine != "up":

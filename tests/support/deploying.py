@@ -28,7 +28,7 @@ from tests.support import stack
 from tests.support.box import Box, image_id
 from tests.support.stack import Model
 
-ROLES = ("vulkan", "docker", "ollama", "models")
+ROLES = ("vulkan", "docker", "ollama", "models", "boot")
 """Those that a box has; the kernel's files are `hosts.deployed`'s."""
 
 ENGINES = {"docker.io", "docker-ce"}
@@ -184,10 +184,15 @@ def _with(stored: Iterable[Model], model: Model) -> tuple[Model, ...]:
     return (*(each for each in stored if each.name != model.name), model)
 
 
+def _boot(box: Box, action: Action, _: Settings, __: Registry) -> Box:
+    return replace(box, enabled=box.enabled | {action.what})
+
+
 Step = Callable[[Box, Action, Settings, Registry], Box]
 STEPS: Mapping[str, Step] = {
     "vulkan": _vulkan,
     "docker": _docker,
     "ollama": _ollama,
     "models": _models,
+    "boot": _boot,
 }

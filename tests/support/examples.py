@@ -5,9 +5,19 @@ from pathlib import Path
 from apuhost import evidence
 from apuhost.host_facts import HostFacts
 from apuhost.inventory import Host
+from apuhost.probes.units import SCRIPT
 from apuhost.roles import CHECKOUT
 from tests.support import stack
-from tests.support.hosts import GIB, GPU_780M, LINE, PARAMETERS, PARTS, REFERENCE, host_facts
+from tests.support.hosts import (
+    GIB,
+    GPU_780M,
+    LINE,
+    PARAMETERS,
+    PARTS,
+    REFERENCE,
+    host_facts,
+    unit_files,
+)
 from tests.support.stack.models import Model
 
 FOLDER = CHECKOUT / "examples"
@@ -22,6 +32,8 @@ _BATCH = {
     "--spec-type": None,
     "--spec-draft-n-max": None,
 }
+# Of the version that saved them: a probe that changes later does not change the examples.
+_UNITS = stack.units({**unit_files(), SCRIPT: "script of 0.1.0\n"})
 _ENVIRONMENT = stack.without(stack.ENVIRONMENT, "OLLAMA_IGPU_ENABLE")
 
 
@@ -34,6 +46,7 @@ def _broken() -> HostFacts:
     parameters = PARAMETERS.replace("ttm.pages_limit=12582912 ", "")
     logged = PARTS["kernel_log"].replace(PARAMETERS, parameters).replace("49152M", "32256M")
     return host_facts(
+        units=_UNITS,
         cmdline=f"{LINE} quiet {parameters}\n",
         kernel_log=logged,
         gpus=GPU_780M.replace(str(48 * GIB), str(31 * GIB + GIB // 2)),
@@ -50,7 +63,7 @@ def _broken() -> HostFacts:
     )
 
 
-HEALTHY = INVENTORY, host_facts()
+HEALTHY = INVENTORY, host_facts(units=_UNITS)
 BROKEN = INVENTORY, _broken()
 EXAMPLES = {"healthy": HEALTHY, "broken": BROKEN}
 

@@ -6,7 +6,7 @@ from functools import cache
 
 import yaml
 
-from apuhost.changes import HostPlan, compose, models, ollama
+from apuhost.changes import HostPlan, boot, compose, models, ollama
 from apuhost.derived import derive
 from apuhost.host_facts import HostFacts
 from apuhost.probes import grub
@@ -94,6 +94,7 @@ PARTS: Mapping[str, str] = {
     "ollama_log": stack.ollama_log(stack.COMPUTE),
     "units": stack.units({}),
     "firewall": stack.firewall(),
+    "boots": stack.boots(),
 }
 """Every probe's text but the GRUB files', modprobe's, and the files that the roles render."""
 
@@ -160,6 +161,7 @@ def rendered() -> Mapping[str, str]:
         *ollama.unit(derived, facts),
         *models.program(derived, facts),
         *models.unit(derived, facts),
+        *boot.files(derived, facts),
     )
     return {change.path: change.after for change in changes}
 

@@ -9,7 +9,18 @@ from apuhost.gather import Unreachable
 from apuhost.host_facts import HostFacts
 from apuhost.round_trip import Reading
 from apuhost.settings import Settings
-from apuhost.verdicts import Layer, Status, Verdict, docker, firmware, gpu, models, ollama, vulkan
+from apuhost.verdicts import (
+    Layer,
+    Status,
+    Verdict,
+    boot,
+    docker,
+    firmware,
+    gpu,
+    models,
+    ollama,
+    vulkan,
+)
 from apuhost.verdicts.host import HostReport, report
 from tests.support.hosts import host_facts, settings
 
@@ -20,6 +31,7 @@ CONCERNS: Mapping[str, ModuleType] = {
     "docker": docker,
     "ollama": ollama,
     "models": models,
+    "boot": boot,
 }
 
 

@@ -4,10 +4,14 @@
 """
 
 from dataclasses import dataclass
+from hashlib import sha256
 
 BACKUP = ".before-apuhost"
 """An operator's file is kept beside itself under this ending before apuhost first changes it."""
 
+
+NOT_THERE = "-"
+"""In the place of a file's digest."""
 
 FIRMWARE = "the GPU's firmware"
 """An action that the reboot step looks for: only a boot loads new firmware."""
@@ -17,7 +21,8 @@ FIRMWARE = "the GPU's firmware"
 class FileChange:
     """A file as it is (None: not there) and as it will be; `why` in words for the plan.
 
-    `operators` tells files that are not ours: their first state is kept beside them.
+    `operators` tells files that are not ours: their first state is kept beside them. Of a file that
+    is not read whole, `digest` is the SHA-256 that it has instead of `before`.
     """
 
     path: str
@@ -25,6 +30,14 @@ class FileChange:
     after: str
     why: str
     operators: bool
+    digest: str = ""
+
+    @property
+    def found(self) -> str:
+        """The SHA-256 of the file as it is, or NOT_THERE."""
+        if self.before is not None:
+            return sha256(as_bytes(self.before)).hexdigest()
+        return self.digest or NOT_THERE
 
 
 @dataclass(frozen=True)
@@ -83,6 +96,11 @@ class HostPlan:
 def due(what: str, how: str, why: tuple[str, ...]) -> tuple[Action, ...]:
     """An action with its reasons; without a reason there is none."""
     return (Action(what, how, why),) if why else ()
+
+
+def as_bytes(text: str) -> bytes:
+    """A file's text as the bytes that it has on the host."""
+    return text.encode("utf-8", errors="surrogateescape")
 
 
 def owned(path: str, before: str | None, after: str) -> tuple[FileChange, ...]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from apuhost.changes import HostPlan, RolePlan, docker, kernel, models, ollama, reboot, vulkan
+from apuhost.changes import HostPlan, RolePlan, boot, docker, kernel, models, ollama, reboot, vulkan
 from apuhost.derived import Derived, derive
 from apuhost.host_facts import HostFacts
 from apuhost.settings import Settings
@@ -13,6 +13,7 @@ PLANS: Mapping[str, Callable[[Derived, HostFacts], RolePlan]] = {
     "docker": docker.plan,
     "ollama": ollama.plan,
     "models": models.plan,
+    "boot": boot.plan,
 }
 """How every role is planned, in the order in which a deploy applies them."""
 

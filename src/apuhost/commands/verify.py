@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from apuhost import engines, inventory, report
+from apuhost import engines, inventory, last_report, report
 from apuhost.commands import output, terminal
 from apuhost.errors import ApuhostError
+from apuhost.last_report import LastReport, LastReportError
 from apuhost.verdicts.host import HostReport
 
 FORMS: Mapping[str, Callable[[Sequence[HostReport]], str]] = {
@@ -35,6 +36,14 @@ class Asked:
     active: bool = False
 
 
+@dataclass(frozen=True)
+class _Checked:
+    """What the checks found, and what they saw of each host that the next report compares with."""
+
+    reports: tuple[HostReport, ...]
+    seen: Mapping[str, LastReport]
+
+
 def run(asked: Asked, outputs: Mapping[str, str], *, every: bool) -> int:
     """Exit status as in report.exit_status; `outputs` as for show."""
     if asked.path is None and asked.saved is None:
@@ -45,7 +54,9 @@ def run(asked: Asked, outputs: Mapping[str, str], *, every: bool) -> int:
     if asked.saved is not None and asked.active:
         raise VerifyError("--active lets the hosts work, --from asks none: give one of them")
     output.check(outputs)
-    return show(reports(asked), asked, outputs, every=every)
+    checked = _checked(asked)
+    status = show(checked.reports, asked, outputs, every=every)
+    return status if _remembered(asked, checked) else status or 2
 
 
 def show(
@@ -76,6 +87,21 @@ def reports(asked: Asked) -> tuple[HostReport, ...]:
     Raises:
         ApuhostError: settings that cannot be right, or checks that could not run.
     """
+    return _checked(asked).reports
+
+
+def _remembered(asked: Asked, checked: _Checked) -> bool:
+    """Keep what the next report compares with, now that somebody has read this one."""
+    try:
+        for host, seen in checked.seen.items():
+            last_report.save(last_report.folder(asked.path or Path()), host, seen)
+    except LastReportError as error:
+        print(report.visible(str(error)), file=sys.stderr)
+        return False
+    return True
+
+
+def _checked(asked: Asked) -> _Checked:
     if asked.path is not None:
         # Settings are judged here, where every problem keeps its own line; the checks come after.
         inventory.settings(asked.path, inventory.load(asked.path, asked.limits))
@@ -83,11 +109,15 @@ def reports(asked: Asked) -> tuple[HostReport, ...]:
     options = [part for limit in asked.limits for part in ("--limit", limit)]
     options += ["--active"] if asked.active else []
     with TemporaryDirectory() as folder:
-        verdicts = Path(folder) / "verdicts.json"
+        verdicts, seen = Path(folder) / "verdicts.json", Path(folder) / "seen.json"
+        last = last_report.folder(asked.path) if asked.path else None
+        options += ["--last-reports", str(last), "--seen", str(seen)] if last else []
         engines.check(
             source[0], str((source[1] or Path()).resolve()), *options, "--verdicts", str(verdicts)
         )
         try:
-            return report.from_json(verdicts.read_text())
+            found = report.from_json(verdicts.read_text())
+            told = json.loads(seen.read_text()) if last else {}
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise VerifyError(f"the checks left no verdicts: {error}") from error
+        return _Checked(found, {host: last_report.from_json(each) for host, each in told.items()})

@@ -8,10 +8,20 @@ from apuhost.probes.files import TextFile
 from apuhost.probes.pairs import pairs, whole_number
 
 DOCKER = "docker.service"
-UNITS = (DOCKER, "apuhost-ollama.service", "apuhost-models.service", "apuhost-firewall.service")
+UNITS = (
+    DOCKER,
+    "apuhost-ollama.service",
+    "apuhost-models.service",
+    "apuhost-firewall.service",
+    "apuhost-boot.service",
+    "apuhost-boot.timer",
+)
 
 RELOADED = "/run/apuhost/docker-reloaded"
 """Touched when dockerd has taken up daemon.json without a restart: a reload reads nothing else."""
+
+SCRIPT = "/usr/local/lib/apuhost/probes"
+"""The script of all probes, which the host runs by itself: its digest tells enough."""
 
 _CERTIFICATES = "/usr/local/share/ca-certificates/apuhost*.crt"
 _TRUSTED = "/etc/ssl/certs/ca-certificates.crt"
@@ -49,9 +59,12 @@ newer() {{
 frame units "$(systemctl show -p {_PROPERTIES} {" ".join(UNITS)})"
 frame untrusted "$(untrusted)"
 frame newer "$(newer)"
+frame script "$([ ! -r {SCRIPT} ] || sha256sum <{SCRIPT} | cut -d' ' -f1)"
 """ + files.command(
     "/etc/systemd/system/apuhost-*.service",
-    "/usr/local/lib/apuhost/*",
+    "/etc/systemd/system/apuhost-*.timer",
+    "/etc/apuhost/boot/*",
+    *(f"/usr/local/lib/apuhost/{name}" for name in ("preload", "firewall", "boot")),
     _CERTIFICATES,
     "/etc/apt/apt.conf.d/*apuhost*",
 )
@@ -76,13 +89,15 @@ class Units:
     """Units by their names; one that systemd does not know has the load state "not-found".
 
     `untrusted` says why certificates of ours are not what the host trusts; `newer_than_docker`
-    are paths that dockerd reads at its start and that changed since.
+    are paths that dockerd reads at its start and that changed since; `script` is the SHA-256 of
+    SCRIPT, "" where it is not there.
     """
 
     units: Mapping[str, Unit]
     files: tuple[TextFile, ...]
     untrusted: tuple[str, ...]
     newer_than_docker: tuple[str, ...]
+    script: str
 
     def text(self, path: str) -> str | None:
         """Return the text of a file of ours, or None: there is no such file."""
@@ -105,6 +120,7 @@ def parse(text: str) -> Units:
         files=tuple(file for file in found if file.path.startswith("/")),
         untrusted=_lines(told["untrusted"]),
         newer_than_docker=_lines(told["newer"]),
+        script=told.get("script", ""),
     )
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from apuhost.host_facts import HostFacts
 from apuhost.inventory import Host
+from apuhost.probes import boots
 from apuhost.redaction import identifiers, names
 from apuhost.redaction.digests import digests, with_digests
 from apuhost.redaction.texts import reading_with
@@ -100,7 +101,7 @@ def _redacted(read: Read, without_names: Mask, without_all: Mask) -> Read:
         name: reading_with(
             reading.text, without_names if name in _WITHOUT_ADDRESSES else without_all
         )
-        for name, reading in facts.readings.items()
+        for name, reading in _readings(facts).items()
     }
     changed = _with(read, without_all(host.name), data, texts)
     known: Mapping[str, str] = {}
@@ -112,6 +113,16 @@ def _redacted(read: Read, without_names: Mask, without_all: Mask) -> Read:
         again = {name: named(text) for name, text in texts.items()}
         changed = _with(changed, changed[0].name, _value(data, named), again)
     return changed
+
+
+def _readings(facts: HostFacts) -> dict[str, Reading]:
+    """Every reading, but no earlier boot's: those are compressed, and would need masks, too."""
+    return {
+        name: Reading(boots.without_saved(reading.text), reading.status)
+        if name == "boots"
+        else reading
+        for name, reading in facts.readings.items()
+    }
 
 
 def _with(read: Read, name: str, data: Mapping[str, Any], texts: Mapping[str, str]) -> Read:

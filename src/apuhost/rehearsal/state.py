@@ -10,6 +10,7 @@ import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from apuhost import places
 from apuhost.errors import ApuhostError
 
 USER = "operator"
@@ -136,18 +137,12 @@ def state_directory() -> Path:
     chosen = os.environ.get("APUHOST_REHEARSAL_STATE")
     if chosen:
         return Path(chosen).absolute()
-    return _user_directory("XDG_STATE_HOME", ".local/state") / "apuhost" / "rehearsal"
+    return places.state_directory() / "rehearsal"
 
 
 def cache_directory() -> Path:
     """Where base images are kept: apuhost's folder under the user's cache directory."""
-    return _user_directory("XDG_CACHE_HOME", ".cache") / "apuhost"
-
-
-def _user_directory(variable: str, default: str) -> Path:
-    """As the XDG base directory specification says: a relative value is ignored."""
-    chosen = Path(os.environ.get(variable, ""))
-    return chosen if chosen.is_absolute() else Path.home() / default
+    return places.cache_directory()
 
 
 def exists(directory: Path) -> bool:

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from apuhost import roles
+from apuhost.settings.boot import BootSettings
 from apuhost.settings.connection import (
     CONNECTION_DESCRIPTIONS,
     PYINFRA_KEYS,
@@ -38,6 +39,7 @@ ROLES: Mapping[str, type[BaseModel]] = {
     "docker": DockerSettings,
     "ollama": OllamaSettings,
     "models": ModelsSettings,
+    "boot": BootSettings,
 }
 """Every role with what it may be told, in the order in which a deploy applies them."""
 
@@ -51,6 +53,7 @@ class Settings:
     docker: DockerSettings
     ollama: OllamaSettings
     models: ModelsSettings
+    boot: BootSettings
     host: HostSettings
 
 
@@ -87,6 +90,12 @@ def _unloaded(host: str, found: Settings) -> Iterator[Problem]:
         key, keep = "ollama_keep_alive", _shown(found.ollama.ollama_keep_alive)
         sentence = f"{key} is {keep}: {names} (preload) would be gone at once; -1 keeps it"
         yield Problem(host, key, _line(sentence))
+
+
+def as_data(settings: Settings) -> dict[str, Any]:
+    """Every setting as an inventory would say it, in JSON's types: `resolve` reads it back."""
+    parts: tuple[BaseModel, ...] = (*(getattr(settings, role) for role in ROLES), settings.host)
+    return {key: value for part in parts for key, value in part.model_dump(mode="json").items()}
 
 
 def variables() -> tuple[str, ...]:

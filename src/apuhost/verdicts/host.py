@@ -2,30 +2,19 @@
 
 from dataclasses import dataclass, replace
 from datetime import date
-from itertools import chain
 from types import ModuleType
 
 from apuhost import hardware
 from apuhost.derived import derive
 from apuhost.gather import Unreachable
 from apuhost.host_facts import HostFacts, Unreadable
-from apuhost.settings import ROLES, Settings
-from apuhost.verdicts import (
-    Status,
-    Verdict,
-    docker,
-    firmware,
-    gpu,
-    kernel,
-    models,
-    ollama,
-    vulkan,
-)
+from apuhost.settings import Settings
+from apuhost.verdicts import Verdict, boot, concerns
 from apuhost.verdicts.parameter import DEPLOY, DOCTOR
 from apuhost.verdicts.refusals import refusals
 from apuhost.verdicts.waivers import after_waivers
 
-CONCERNS: tuple[ModuleType, ...] = (kernel, gpu, firmware, vulkan, docker, ollama, models)
+CONCERNS: tuple[ModuleType, ...] = (*concerns.OF_ANY_BOOT, boot)
 BOOT_ID_SHOWN = 8
 MINUTE_S = 60
 HOUR_S = 3600
@@ -69,25 +58,7 @@ def _honest(
 
 def verdicts(settings: Settings, facts: HostFacts) -> tuple[Verdict, ...]:
     """Every verdict on what is applied; without memory and kernel each of them is unknown."""
-    concerns = applied(settings)
-    try:
-        derived = derive(settings, facts)
-    except Unreadable as error:
-        asked = "memory, kernel and kind of machine can be read"
-        return tuple(
-            Verdict(verdict_id, Status.UNKNOWN, asked, "not read", reason=str(error))
-            for concern in concerns
-            for verdict_id in concern.IDS
-        )
-    judged = (concern.verdicts(settings, derived, facts) for concern in concerns)
-    return tuple(chain.from_iterable(judged))
-
-
-def applied(settings: Settings) -> tuple[ModuleType, ...]:
-    """The concerns of a host: those of its roles, and those that are no role's."""
-    words = {concern.__name__.rpartition(".")[2]: concern for concern in CONCERNS}
-    left_out = ROLES.keys() - set(settings.host.host_roles)
-    return tuple(concern for word, concern in words.items() if word not in left_out)
+    return concerns.verdicts(CONCERNS, settings, facts)
 
 
 def header(settings: Settings, facts: HostFacts) -> str:

@@ -32,6 +32,7 @@ from tests.support.stack.frames import (
     framed,
     rendered,
     reply,
+    sha256,
 )
 from tests.support.stack.models import (
     BLOBS,
@@ -41,7 +42,6 @@ from tests.support.stack.models import (
     Model,
     model_store,
     options,
-    sha256,
 )
 from tests.support.stack.serving import (
     BACKEND,
@@ -65,15 +65,18 @@ from tests.support.stack.serving import (
 )
 from tests.support.stack.system import (
     BANNER,
+    BOOT_ID,
     LLVMPIPE,
     PACKAGES,
     RADV,
     RENDER,
     VIDEO,
     accounts,
+    boots,
     firewall,
     nodes,
     packages,
+    saved,
     unit,
     units,
     vulkaninfo,
@@ -83,6 +86,7 @@ __all__ = [
     "BACKEND",
     "BANNER",
     "BLOBS",
+    "BOOT_ID",
     "CACHE",
     "COMPOSE_FILE",
     "COMPUTE",
@@ -119,6 +123,7 @@ __all__ = [
     "Model",
     "accounts",
     "at",
+    "boots",
     "command",
     "container",
     "containers",
@@ -140,6 +145,7 @@ __all__ = [
     "rendered",
     "reply",
     "runners",
+    "saved",
     "sha256",
     "unit",
     "units",

@@ -1,5 +1,6 @@
 """Files and answers as probes frame them."""
 
+import hashlib
 import json
 from collections.abc import Mapping
 
@@ -22,3 +23,8 @@ def reply(value: object, status: str = "200 OK") -> str:
     text = json.dumps(value)
     head = f"HTTP/1.0 {status}\r\nContent-Type: application/json; charset=utf-8\r\n"
     return f"{head}Content-Length: {len(text)}\r\n\r\n{text}"
+
+
+def sha256(text: str) -> str:
+    """The hex digest of a text."""
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,6 +1,5 @@
 """Models as files: manifests, blobs, what is kept of their registries."""
 
-import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -10,6 +9,7 @@ from apuhost.probes.files import TextFile, frame
 from apuhost.probes.model_names import manifest_path
 from apuhost.probes.model_store import KEPT
 from tests.support.stack.engine import VOLUME
+from tests.support.stack.frames import sha256
 
 GIB = 1024**3
 BLOBS = "/root/.ollama/models/blobs"
@@ -79,11 +79,6 @@ class Model:
 def options(parameters: Mapping[str, Any]) -> str:
     """A blob of parameters."""
     return json.dumps(parameters, separators=(",", ":"))
-
-
-def sha256(text: str) -> str:
-    """The hex digest of a text."""
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _layer(kind: str, content: str, size: int) -> dict[str, Any]:

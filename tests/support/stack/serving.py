@@ -5,8 +5,8 @@ from typing import Any
 
 from apuhost.probes.files import TextFile, frame
 from tests.support.stack.engine import ENVIRONMENT, IMAGE, IMAGES_OWN, SERVER_PID
-from tests.support.stack.frames import reply
-from tests.support.stack.models import GIB, QWEN, Model, sha256
+from tests.support.stack.frames import reply, sha256
+from tests.support.stack.models import GIB, QWEN, Model
 
 VERSION = IMAGE.partition("@")[0].rpartition(":")[2]
 RUNNER_PID = 4822

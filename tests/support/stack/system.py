@@ -1,8 +1,12 @@
 """Packages, groups, device nodes, Vulkan, units and the port: what the system's programs print."""
 
+import gzip
+from base64 import b64encode
 from collections.abc import Iterable, Mapping
 
-from tests.support.stack.frames import framed
+from apuhost.probes.units import SCRIPT, UNITS
+from apuhost.round_trip import Reading
+from tests.support.stack.frames import framed, sha256
 
 RENDER, VIDEO = 992, 44
 
@@ -94,18 +98,23 @@ def units(
     changed: Mapping[str, Mapping[str, str]] | None = None,
 ) -> str:
     """The units of docker and ours, some of them other in some properties, and files of ours."""
-    known = ("docker", "apuhost-ollama", "apuhost-models", "apuhost-firewall")
     absent = {"LoadState": "not-found", "ActiveState": "inactive", "UnitFileState": ""}
-    there = {"docker", *(path.rpartition("/")[2].removesuffix(".service") for path in files)}
+    there = {"docker.service", *(path.rpartition("/")[2] for path in files)}
+    others = {
+        name if "." in name else f"{name}.service": as_ for name, as_ in (changed or {}).items()
+    }
+    done = {"apuhost-boot.service": {"ActiveState": "inactive", "SubState": "dead"}}
     shown = [
         unit(
-            f"{name}.service",
-            **(({} if name in there else absent) | dict((changed or {}).get(name, {}))),
+            name,
+            **((done.get(name, {}) if name in there else absent) | dict(others.get(name, {}))),
         )
-        for name in known
+        for name in UNITS
     ]
     told = {"units": "\n".join(shown), "untrusted": untrusted, "newer": newer}
-    return framed({**told, **files})
+    script = next((sha256(text) for path, text in files.items() if path == SCRIPT), "")
+    read = {path: text for path, text in files.items() if path != SCRIPT}
+    return framed({**told, "script": script, **read})
 
 
 def firewall(
@@ -121,3 +130,29 @@ def firewall(
     sockets = listening or ("0.0.0.0:22", "127.0.0.1:11434")
     shown["ss"] = "\n".join(f"LISTEN 0 4096 {socket} 0.0.0.0:*" for socket in sockets)
     return framed({**shown, "end": ""})
+
+
+BOOT_ID = "2d50da51-0000-4000-8000-000000000001"
+BEFORE = "11111111-2222-4333-8444-555555555555"
+
+
+def boots(*past: str, this: int | None = 1_900_000_000, sent: bool = True) -> str:
+    """What is kept of this boot, saved at a time, and of boots before it, the newest first."""
+    lines = [] if this is None else [f"boot {BOOT_ID} 90000 {this}\n"]
+    for number, text in enumerate(past):
+        boot_id = f"{number + 1}{BEFORE[1:]}"
+        lines.append(f"boot {boot_id} 90000 {1_800_000_000 - number * 86_400}\n")
+        raw = gzip.compress(text.encode("utf-8", "surrogateescape"), mtime=0)
+        lines += [f"saved {boot_id} {b64encode(raw).decode()}\n"] if sent else []
+    return f"{''.join(lines)}end\n"
+
+
+def saved(readings: Mapping[str, Reading], at: int = 1_800_000_000) -> str:
+    """What a host saves of these readings."""
+    mark = "==apuhost-0123456789abcdef=="
+    framed_readings = "".join(
+        f"{mark} begin {name}\n{reading.text}\n{mark} end {name} {reading.status}\n"
+        for name, reading in readings.items()
+        if name != "boots"
+    )
+    return f"apuhost-boot {mark} {BEFORE} {at}\n{framed_readings}{mark} whole\n"

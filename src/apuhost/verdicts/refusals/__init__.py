@@ -71,4 +71,5 @@ ROLES: Mapping[str, Mapping[str, Refusal]] = {
     "docker": stack.DOCKER,
     "ollama": ollama.OLLAMA,
     "models": ollama.MODELS,
+    "boot": {},
 }

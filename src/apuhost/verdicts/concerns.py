@@ -1,0 +1,46 @@
+"""The concerns that can be judged of any boot, and how several concerns are judged."""
+
+from collections.abc import Iterable
+from itertools import chain
+from types import ModuleType
+
+from apuhost.derived import derive
+from apuhost.host_facts import HostFacts, Unreadable
+from apuhost.settings import ROLES, Settings
+from apuhost.verdicts import (
+    Status,
+    Verdict,
+    docker,
+    firmware,
+    gpu,
+    kernel,
+    models,
+    ollama,
+    vulkan,
+)
+
+OF_ANY_BOOT: tuple[ModuleType, ...] = (kernel, gpu, firmware, vulkan, docker, ollama, models)
+
+
+def verdicts(
+    concerns: Iterable[ModuleType], settings: Settings, facts: HostFacts
+) -> tuple[Verdict, ...]:
+    """Every verdict of those concerns that are the host's; unknown without memory and kernel."""
+    asked = applied(concerns, settings)
+    try:
+        derived = derive(settings, facts)
+    except Unreadable as error:
+        expected = "memory, kernel and kind of machine can be read"
+        return tuple(
+            Verdict(verdict_id, Status.UNKNOWN, expected, "not read", reason=str(error))
+            for concern in asked
+            for verdict_id in concern.IDS
+        )
+    return tuple(chain.from_iterable(each.verdicts(settings, derived, facts) for each in asked))
+
+
+def applied(concerns: Iterable[ModuleType], settings: Settings) -> tuple[ModuleType, ...]:
+    """The concerns of a host: those of its roles, and those that are no role's."""
+    left_out = ROLES.keys() - set(settings.host.host_roles)
+    words = {concern.__name__.rpartition(".")[2]: concern for concern in concerns}
+    return tuple(concern for word, concern in words.items() if word not in left_out)
