@@ -134,7 +134,8 @@ def verify(  # noqa: PLR0913, PLR0917  (an option each)
     inventory: Annotated[Path | None, typer.Argument(metavar="[INVENTORY]")] = None,
     limit: Limit = None,
     saved: Annotated[
-        Path | None, typer.Option("--from", metavar="DIR", help="judge facts saved there")
+        Path | None,
+        typer.Option("--from", metavar="DIR", help="judge facts saved there, or a saved boot"),
     ] = None,
     json: Annotated[
         str | None, typer.Option("--json", metavar="FILE", help="write JSON; - is stdout")
