@@ -47,6 +47,9 @@ VARIABLES: Mapping[str, str] = MappingProxyType(
 _PASSED_ON = re.compile(r"(LLAMA_ARG|GGML|GPU|HIP|HSA|ROCR|RADV|AMD|VK|MESA)_[A-Z0-9_]+")
 
 
+_SECRET = re.compile(r"(KEY|TOKEN|SECRET|PASS|PASSWD|PASSWORD|CREDENTIALS)$", re.IGNORECASE)
+
+
 def passed_on(name: str) -> bool:
     """Whether it is a variable for what Ollama starts, which it does not read itself."""
     return bool(_PASSED_ON.fullmatch(name))
@@ -55,6 +58,11 @@ def passed_on(name: str) -> bool:
 def chosen(name: str) -> bool:
     """Whether somebody chose it for Ollama or llama.cpp; the image sets OLLAMA_HOST itself."""
     return name.startswith(("OLLAMA_", "LLAMA_ARG_", "GGML_")) and name != "OLLAMA_HOST"
+
+
+def secret(name: str) -> bool:
+    """Whether a variable of this name holds a secret, by its last word."""
+    return bool(_SECRET.search(name))
 
 
 def fits(name: str, value: object) -> bool:

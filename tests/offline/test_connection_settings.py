@@ -50,6 +50,7 @@ def test_what_is_allowed(key: str, value: object) -> None:
         pytest.param("ssh_user", 5, "as text", id="a number for a user"),
         pytest.param("ssh_user", "", "as text", id="no user"),
         pytest.param("ssh_user", "a\nb", "as text", id="a line end"),
+        pytest.param("ssh_user", "-oProxyCommand=x", "as text", id="an option for a user"),
         pytest.param("ssh_key", ["~/.ssh/id"], "as text", id="a list of keys"),
         pytest.param("ssh_key", "\udc80", "as text", id="half a character"),
         pytest.param("ssh_key", "a\0b", "as text", id="a NUL byte"),

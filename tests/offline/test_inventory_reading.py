@@ -6,7 +6,8 @@ from subprocess import CompletedProcess
 import pytest
 
 from apuhost.inventory import reading
-from apuhost.inventory.reading import AS_IT_IS, HINT, UNCONNECTED
+from apuhost.inventory.reading import AS_IT_IS, UNCONNECTED
+from apuhost.inventory.sources import HINT
 
 LISTED = '[{"name": "box1", "groups": ["hosts"], "data": {"ssh_port": 22}}]\n'
 BOX1 = {"name": "box1", "groups": ["hosts"], "data": {"ssh_port": 22}}

@@ -75,3 +75,26 @@ def test_lists_that_disagree_on_a_host(
 ) -> None:
     sentence = told(inventory(tmp_path, text), monkeypatch)
     assert sentence == "site.py:2: box1 is there twice, with another x in line 1"
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        pytest.param("kernel_gtt_gib = 48\n", ":1: kernel_gtt_gib does nothing here", id="setting"),
+        pytest.param('x: int = 1\nssh_user = "a"\n', ":2: ssh_user does nothing", id="pyinfra's"),
+        pytest.param('kernel_extra_args = ["quiet"]\n', ":1: kernel_extra_args", id="a list"),
+        pytest.param('hosts = {"box1": {}}\n', ":1: hosts is no list", id="a dict"),
+        pytest.param(
+            'hosts = [\n ("b", {}, {"x": 1})]\n', ":2: b has more than its data", id="third"
+        ),
+    ],
+)
+def test_what_would_be_passed_over_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, sentence: str
+) -> None:
+    assert told(inventory(tmp_path, text), monkeypatch).startswith(f"site.py{sentence}")
+
+
+def test_a_setting_that_the_file_itself_uses_is_its_own_matter(tmp_path: Path) -> None:
+    text = 'ssh_user = "me"\nhosts = [("box1", {"ssh_user": ssh_user})]\n'
+    sources.check(inventory(tmp_path, text))

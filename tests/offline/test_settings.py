@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.support.hosts import settings
 
 from apuhost import settings as module
-from apuhost.settings import Problem, resolve
+from apuhost.settings import SHOWN_LENGTH, Problem, resolve
 from apuhost.settings.connection import PYINFRA_KEYS
 
 SIMULATED = {"memory_gib": 61, "gpu": "1002:1900"}
@@ -118,6 +118,39 @@ def test_what_is_not_allowed_says_what_is(key: str, value: object, told: str) ->
     assert told in problem.sentence.partition(": ")[2]
     assert len(problem.sentence) < 400
     assert "\n" not in problem.sentence
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"docker_proxy": "http://u:hunter2@proxy:1"},
+        {"docker_proxy": "u:hunter2@proxy:1"},
+        {"docker_proxy": f"http://{'u' * SHOWN_LENGTH}:hunter2{'x' * SHOWN_LENGTH}@proxy:1"},
+        {"docker_no_proxy": ["http://u:hunter2@proxy"]},
+        {"ollama_environment": {"MY_KEY": "hunter2"}},
+        {"ollama_environment": {"my_token": "hunter2"}},
+    ],
+)
+def test_a_secret_that_is_refused_is_not_repeated(data: dict[str, object]) -> None:
+    _, problems = resolve("box1", data)
+    (problem,) = problems
+    assert "hunter2" not in problem.sentence
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "hint"),
+    [
+        ("host_roles", ["kernle"], "(kernel?)"),
+        ("host_firmware", {"uma": 1024}, "(uma_mib?)"),
+        ("models_list", [{"name": "m", "nam": "m"}], "(name?)"),
+        ("models_list", [{"name": "m", "parameters": {"num_batch": 0}}], "num_batch is at least 1"),
+    ],
+)
+def test_a_word_inside_a_value_is_told_with_the_nearest_right_one(
+    key: str, value: object, hint: str
+) -> None:
+    _, problems = resolve("box1", {key: value})
+    assert hint in problems[0].sentence
 
 
 @pytest.mark.parametrize(

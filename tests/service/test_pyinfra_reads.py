@@ -56,6 +56,13 @@ def test_what_fails_is_one_line(tmp_path: Path, text: str, sentence: str) -> Non
     assert line.startswith(f"{tmp_path}/site.py{sentence}")
 
 
+@pytest.mark.parametrize("hosts", ['["a", 5]', '[["a", {}]]', '[*"a", *(n for n in [1])]'])
+def test_a_list_that_pyinfra_passes_over_is_no_list_less(tmp_path: Path, hosts: str) -> None:
+    """The hosts of the other list would be deployed alone, without a word."""
+    (line,) = told(written(tmp_path, f'site = ["b"]\nhosts = {hosts}\n'))
+    assert line.startswith(f"{tmp_path}/site.py:2: hosts holds something that is no host")
+
+
 def test_group_data_that_fails_is_the_file_that_is_named(tmp_path: Path) -> None:
     (tmp_path / "group_data").mkdir()
     (tmp_path / "group_data" / "all.py").write_text("a = 1\nb = nosuch\n")

@@ -14,7 +14,7 @@ from typing import Any
 
 from apuhost import roles
 from apuhost.inventory import sources
-from apuhost.inventory.sources import InventoryError, shown
+from apuhost.inventory.sources import HINT, InventoryError, shown
 
 TIMEOUT_S = 60
 
@@ -52,7 +52,7 @@ _MEANING = {
     "IndexError: string index out of range": "a host's name is empty",
     "IndexError: tuple index out of range": "a host's tuple has no data",
 }
-HINT = 'a host is "name" or ("name", {"key": value}), reached over ssh or as "@local"'
+_IGNORED = re.compile(r'^\s*Ignoring host group "(.+?)"\.', re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,8 @@ def read(inventory: Path) -> Read:
     answer = run(inventory, AS_IT_IS)
     found = hosts(answer.stdout) if answer.returncode == 0 else None
     if found is not None:
-        return Read(found)
+        passed_over = _IGNORED.search(answer.stderr)
+        return Read(found, sources.ignored(inventory, passed_over[1]) if passed_over else "")
     again = run(inventory, UNCONNECTED)
     why = fault(inventory, answer.stderr) or fault(inventory, again.stderr)
     return Read(hosts(again.stdout) or (), why or f"{shown(inventory)}: pyinfra could not read it")

@@ -6,6 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from apuhost.errors import ApuhostError
+from apuhost.settings import variables
+from apuhost.settings.connection import PYINFRA_KEYS
+
+HINT = 'a host is "name" or ("name", {"key": value}), reached over ssh or as "@local"'
+_KEYS = frozenset((*variables(), *PYINFRA_KEYS))
 
 
 class InventoryError(ApuhostError):
@@ -21,11 +26,25 @@ def check(inventory: Path) -> None:
     """What shows without running anything; pyinfra names no file for it, or says nothing.
 
     Raises:
-        InventoryError: a file is no Python or no plain UTF-8; two lists disagree on a host.
+        InventoryError: a file is no Python or no plain UTF-8; two lists disagree on a host; what
+            stands there would be passed over.
     """
-    trees = [_tree(file) for file in files(inventory)]
-    for line, sentence in _disagreements(trees[0]):
+    tree, *_ = [_tree(file) for file in files(inventory)]
+    for line, sentence in (*_disagreements(tree), *_without_effect(tree)):
         raise InventoryError(f"{shown(inventory)}:{line}: {sentence}")
+
+
+def ignored(inventory: Path, group: str) -> str:
+    """In one line, where a list stands that pyinfra takes for no list of hosts, and so passes over.
+
+    It warns only; hosts of other lists would be deployed without these.
+    """
+    lines = [statement.lineno for name, statement in _assigned(_tree(inventory)) if name == group]
+    where = f":{lines[-1]}" if lines else ""
+    return (
+        f"{shown(inventory)}{where}: {group} holds something that is no host: {HINT}; "
+        f"if it is no list of hosts, call it _{group}"
+    )
 
 
 def origin(inventory: Path, groups: tuple[str, ...], key: str) -> Path:
@@ -73,16 +92,38 @@ def _disagreements(tree: ast.Module) -> Iterator[tuple[int, str]]:
             yield line, f"{name} is there twice, with another {key} in line {where}"
 
 
+def _without_effect(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """What pyinfra passes over in silence: settings that are no host's, data too many, a dict."""
+    used = {
+        node.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+    }
+    for name, statement in _assigned(tree):
+        if name in _KEYS and name not in used:
+            words = f"{name} does nothing here: put it into group_data/all.py beside this file"
+            yield statement.lineno, f"{words}, or into a host's own data"
+        elif name in ("hosts", "all") and isinstance(statement.value, ast.Dict | ast.Set):
+            yield statement.lineno, f"{name} is no list: {HINT}"
+    for item in _items(tree):
+        match item:
+            case ast.Tuple(elts=[ast.Constant(value=str(name)), _, _, *_]):
+                yield item.lineno, f"{name} has more than its data: {HINT}"
+
+
+def _assigned(tree: ast.Module) -> Iterator[tuple[str, ast.Assign | ast.AnnAssign]]:
+    """Every name that the file gives a value, and where."""
+    for statement in tree.body:
+        if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value:
+            targets = getattr(statement, "targets", [getattr(statement, "target", None)])
+            for target in targets:
+                if isinstance(target, ast.Name):
+                    yield target.id, statement
+
+
 def _written(tree: ast.Module) -> Iterator[tuple[str, str, ast.expr]]:
     """Host, key and value of every `("host", {"key": value})` in a list of the file."""
-    lists = [
-        element
-        for statement in tree.body
-        if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value
-        for element in (statement.value, *getattr(statement.value, "elts", ()))
-        if isinstance(element, ast.List)
-    ]
-    for item in (item for each in lists for item in each.elts):
+    for item in _items(tree):
         match item:
             case ast.Tuple(
                 elts=[ast.Constant(value=str(name)), ast.Dict(keys=keys, values=values)]
@@ -90,6 +131,14 @@ def _written(tree: ast.Module) -> Iterator[tuple[str, str, ast.expr]]:
                 for key, value in zip(keys, values, strict=True):
                     if isinstance(key, ast.Constant) and isinstance(key.value, str):
                         yield name, key.value, value
+
+
+def _items(tree: ast.Module) -> Iterator[ast.expr]:
+    """Every entry of a list of the file, also of one with data of its own beside it."""
+    for _, statement in _assigned(tree):
+        for element in (statement.value, *getattr(statement.value, "elts", ())):
+            if isinstance(element, ast.List):
+                yield from element.elts
 
 
 def _names(file: Path, key: str) -> bool:

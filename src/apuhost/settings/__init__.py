@@ -5,6 +5,7 @@ meta/argument_specs.yml; here are the types and ranges.
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -14,6 +15,8 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from apuhost import roles
+from apuhost.environment import secret
+from apuhost.probes.secrets import HIDDEN, without_logins
 from apuhost.settings.boot import BootSettings
 from apuhost.settings.connection import (
     CONNECTION_DESCRIPTIONS,
@@ -87,8 +90,10 @@ def _unloaded(host: str, found: Settings) -> Iterator[Problem]:
     """What is preloaded must stay: neither of the two settings is wrong by itself."""
     names = ", ".join(model.name for model in found.models.preloaded)
     if names and found.ollama.keeps_none:
-        key, keep = "ollama_keep_alive", _shown(found.ollama.ollama_keep_alive)
-        sentence = f"{key} is {keep}: {names} (preload) would be gone at once; -1 keeps it"
+        key, value = "ollama_keep_alive", found.ollama.ollama_keep_alive
+        sentence = (
+            f"{key} is {_shown(key, value)}: {names} (preload) would be gone at once; -1 keeps it"
+        )
         yield Problem(host, key, _line(sentence))
 
 
@@ -159,8 +164,16 @@ def _problem(
         f"[{part}]" if isinstance(part, int) else f".{part}" for part in place[1:]
     )
     value = detail["input"] if len(place) > 1 else values.get(key)
-    said = f"{where} is {_shown(value)}" if detail["type"] != "missing" else f"{where} is missing"
+    said = f"{where} is {_shown(where, value)}{_meant(detail, allowed[key])}"
+    said = said if detail["type"] != "missing" else f"{where} is missing"
     return Problem(host, key, _line(f"{said}: {allowed[key]}{_why(detail)}"))
+
+
+def _meant(detail: ErrorDetails, allowed: str) -> str:
+    """The nearest right word, where a key or one of a few words was misspelt."""
+    written = {"extra_forbidden": detail["loc"][-1], "literal_error": detail["input"]}
+    word = written.get(detail["type"])
+    return _nearest(word, tuple(re.findall(r"\w+", allowed))) if isinstance(word, str) else ""
 
 
 def _line(sentence: str) -> str:
@@ -172,12 +185,21 @@ def _why(detail: ErrorDetails) -> str:
     """What our own validators say, in brackets; pydantic's words say no more than `allowed`."""
     if detail["type"] != "value_error":
         return ""
-    return f" ({detail['msg'].removeprefix('Value error, ')})"
+    return f" ({without_logins(detail['msg'].removeprefix('Value error, '))})"
 
 
-def _shown(value: object) -> str:
+def _without_secrets(value: object) -> object:
+    """The value for people: what a name calls a secret is not repeated."""
+    if not isinstance(value, Mapping):
+        return value
+    return {key: HIDDEN if secret(str(key)) else part for key, part in value.items()}
+
+
+def _shown(where: str, value: object) -> str:
+    """A value, cut when its secrets are out of it: a key's name may say that it has a login."""
     try:
-        text = json.dumps(value, ensure_ascii=False, default=str)
+        text = json.dumps(_without_secrets(value), ensure_ascii=False, default=str)
     except (ValueError, TypeError):
         return "not a plain value"
+    text = without_logins(f"{where}={text}").removeprefix(f"{where}=")
     return text if len(text) <= SHOWN_LENGTH else f"{text[:SHOWN_LENGTH]}…"

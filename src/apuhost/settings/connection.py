@@ -28,6 +28,8 @@ HOSTNAME = r"^[^\s\x00-\x1f\x7f@-][^\s\x00-\x1f\x7f@]*$"
 SECRETS = frozenset({"ssh_password", "ssh_key_password", "_sudo_password"})
 
 Hostname = Annotated[str, Field(pattern=HOSTNAME)]
+# ssh reads one that begins with - as an option; USER@DOMAIN is a name in a directory service.
+Login = Annotated[str, Field(pattern=r"^[^\s\x00-\x1f\x7f-][^\s\x00-\x1f\x7f]*$")]
 Text = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f]+$")]
 Port = Annotated[int, Field(ge=1, le=MAX_PORT)]
 Seconds = Annotated[float, Field(ge=0)]
@@ -44,7 +46,7 @@ class ConnectionSettings(Model):
 
     ssh_hostname: Hostname = UNSET
     ssh_port: Port = UNSET
-    ssh_user: Text = UNSET
+    ssh_user: Login = UNSET
     ssh_password: Literal[""] = UNSET
     ssh_key: Text = UNSET
     ssh_key_password: Literal["", "<str>"] = UNSET

@@ -44,7 +44,7 @@ class HostSettings(Model):
 
 
 HOST_DESCRIPTIONS = {
-    "host_roles": "names of the roles that apuhost applies and judges on the host",
+    "host_roles": f"any of {', '.join(get_args(Role))}",
     "host_reboot_timeout_s": "seconds that a reboot may take until it is called lost, 10 to 7200",
     "host_firmware": firmware.DESCRIPTION,
     "host_simulated": 'None, or {"memory_gib": 61, "gpu": "1002:1900"} on a virtual machine',

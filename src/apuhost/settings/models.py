@@ -51,6 +51,9 @@ OPTIONS: dict[str, type | tuple[type, ...]] = {
 """Ollama's options (api/types.go of 0.33): one that it does not know it ignores."""
 
 
+LEAST = {"num_batch": 1, "num_ctx": 1}
+
+
 def gpu_layers(parameters: Mapping[str, Any]) -> int | None:
     """Layers that num_gpu wants on the GPU; None: as many as fit, as for a number below 0."""
     found = parameters.get("num_gpu")
@@ -119,5 +122,7 @@ def _check_option(name: str, value: object) -> None:
         raise ValueError(f"{name} takes no {value!r}")
     if isinstance(value, int | float) and not abs(value) <= LARGEST:
         raise ValueError(f"{name} is no number for Ollama")
+    if isinstance(value, int) and value < LEAST.get(name, value):
+        raise ValueError(f"{name} is at least {LEAST[name]}")
     if isinstance(value, list) and _SURROGATE.search("".join(value)):
         raise ValueError(f"{name}: half a character")

@@ -22,7 +22,6 @@ _LISTEN = re.compile(r"(?P<address>[0-9.]+|\[[0-9a-f:]+\]):(?P<port>[1-9][0-9]{0
 _NETWORK = re.compile(r"[0-9A-Fa-f:.]+(/[0-9.]+)?")
 _DURATION = re.compile(r"([0-9]{1,5}(\.[0-9]{1,3})?(h|m|s|ms)){1,4}")
 _PLAIN = re.compile(r"[\x20-\x23\x25-\x7e]*")
-_SECRET = re.compile(r"(KEY|TOKEN|SECRET|PASS|PASSWD|PASSWORD|CREDENTIALS)$")
 IPV4 = 4
 
 OWN_VARIABLES = {
@@ -172,7 +171,7 @@ class OllamaSettings(Model):
 def _check_variable(name: str, value: object) -> None:
     if name in OWN_VARIABLES:
         raise ValueError(f"{name} has a setting of its own: {OWN_VARIABLES[name]}")
-    if _SECRET.search(name):
+    if environment.secret(name):
         # compose.yaml and docker inspect would show it to every user of the host.
         raise ValueError(f"{name} looks like a secret, and everybody on the host could read it")
     if name not in environment.VARIABLES and not environment.passed_on(name):
