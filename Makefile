@@ -10,8 +10,7 @@ install: .venv/installed
 	$(PYTHON) -m venv .venv
 	.venv/bin/pip install --quiet --require-hashes --no-deps -r requirements.lock
 	.venv/bin/pip install --quiet --no-deps --no-build-isolation --editable .
-	@if [ -w "$(BIN)" ]; then ln -sfn "$(CURDIR)/.venv/bin/apuhost" "$(BIN)/apuhost"; \
-	else echo "to have apuhost on the PATH: sudo ln -s $(CURDIR)/.venv/bin/apuhost $(BIN)/"; fi
+	@sh scripts/link "$(CURDIR)/.venv/bin/apuhost" "$(BIN)"
 	@touch $@
 
 rehearse: install
