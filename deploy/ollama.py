@@ -61,37 +61,38 @@ do sleep 1; done' "$1" "$2" ||
 
 RUN_WITH = "{{.HostConfig.AutoRemove}}{{range .Mounts}} {{.Name}}{{end}}"
 
-# $1 how, $2 address and $3 port of the API, $4 the container, $5 what the one of somebody else is
-# called until ours answers in its place: else it comes back. $6 "foreign": it has that name still
-# (one of `docker run --rm` goes by itself). Its models are in a volume: one without was refused.
-# The rest: how compose makes it again where it was made in our project, whose containers are ours.
+# $1 how compose makes it; $2 and $3 where the API is; $4 the container; $5 what the one of somebody
+# else is called until ours answers in its place: else it comes back; $6 "foreign": it has that name
+# still (one of `docker run --rm` goes by itself). Its models are in a volume: one without was
+# refused. The rest: how compose makes it again where it was made in our project, whose containers
+# are ours.
 RUN = f"""set -e
 {LOCK}
 {ANSWERS}
+how=$1 address=$2 port=$3 name=$4 before=$5 whose=$6
+shift 6
 exists() {{ docker container inspect -- "$1" >/dev/null 2>&1; }}
-if [ "$6" = foreign ]; then
+if [ "$whose" = foreign ]; then
   # Docker removes the nameless volumes of a container that was run with --rm, too.
-  if docker inspect -f '{RUN_WITH}' -- "$4" | grep -qE '^true.* [0-9a-f]{{64}}'; then
-    echo "container $4 was run with --rm: its models would go with it; copy them first" >&2
+  if docker inspect -f '{RUN_WITH}' -- "$name" | grep -qE '^true.* [0-9a-f]{{64}}'; then
+    echo "container $name was run with --rm: its models would go with it; copy them first" >&2
     exit 1
   fi
-  ! exists "$5" || docker rm --force -- "$5" >/dev/null
-  docker stop -t 30 -- "$4" >/dev/null || :
-  ! exists "$4" || docker rename -- "$4" "$5"
+  ! exists "$before" || docker rm --force -- "$before" >/dev/null
+  docker stop -t 30 -- "$name" >/dev/null || :
+  ! exists "$name" || docker rename -- "$name" "$before"
 fi
 # An earlier run may have ended here; then a boot starts it again, at our port.
-! exists "$5" || docker stop -t 30 -- "$5" >/dev/null
-if docker compose -f {compose.PATH} up --detach --no-build --pull never "$1" 2>&1 &&
-  answers "$2" "$3" "$4"; then
-  ! exists "$5" || docker rm -- "$5" >/dev/null
+! exists "$before" || docker stop -t 30 -- "$before" >/dev/null
+if docker compose -f {compose.PATH} up --detach --no-build --pull never "$how" 2>&1 &&
+  answers "$address" "$port" "$name"; then
+  ! exists "$before" || docker rm -- "$before" >/dev/null
   exit 0
 fi
-container=$4 before=$5
-shift 6
 if exists "$before"; then
-  docker rm --force -- "$container" >/dev/null 2>&1 || :
-  docker rename -- "$before" "$container"
-  docker start -- "$container" >/dev/null
+  docker rm --force -- "$name" >/dev/null 2>&1 || :
+  docker rename -- "$before" "$name"
+  docker start -- "$name" >/dev/null
 elif [ "$#" = 0 ] ||
   ! docker compose "$@" up --detach --no-build --pull never --no-deps {compose.SERVICE} 2>&1; then
   exit 1

@@ -66,7 +66,7 @@ def given(role: str) -> Mapping[str, object]:
     values: dict[str, Mapping[str, object]] = {
         "kernel": kernel.values(derived),
         "docker": {**docker.values(derived, facts), **docker_ce.values(facts)},
-        "ollama": compose.values(derived, facts),
+        "ollama": compose.values(compose.PATH, derived, facts),
         "models": models.values(derived),
         "boot": boot.values(derived),
     }

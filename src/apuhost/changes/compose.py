@@ -24,15 +24,30 @@ def file(derived: Derived, facts: HostFacts) -> tuple[FileChange, ...]:
 
 
 def rendered(path: str, derived: Derived, facts: HostFacts) -> str:
-    """A file of the ollama role, as it should be."""
-    return roles.render("ollama", path, values(derived, facts))
+    """A file of the ollama role, as it should be.
+
+    Raises:
+        Unreadable: the compose file depends on what the host does not tell.
+    """
+    return roles.render("ollama", path, values(path, derived, facts))
 
 
-def values(derived: Derived, facts: HostFacts) -> dict[str, object]:
-    """The variables that roles/ollama/templates may use."""
-    storage = store(derived, facts)
-    described: dict[str, object] = {
+def values(path: str, derived: Derived, facts: HostFacts) -> dict[str, object]:
+    """The variables that the template of a file may use; the compose file's tell of the host."""
+    known: dict[str, object] = {
         **derived.settings.ollama.model_dump(),
+        "ollama_rules": rules(derived.settings.ollama),
+    }
+    if path != PATH:
+        return known
+    described = known | _project(derived, facts)
+    return {**described, "ollama_made_from": _made_from(described)}
+
+
+def _project(derived: Derived, facts: HostFacts) -> dict[str, object]:
+    """What the compose file says besides."""
+    storage = store(derived, facts)
+    return {
         "docker_site_ca": derived.settings.docker.docker_site_ca,
         "ollama_devices": devices(derived),
         "ollama_groups": groups(facts),
@@ -42,14 +57,12 @@ def values(derived: Derived, facts: HostFacts) -> dict[str, object]:
         "ollama_storage": f"{storage.replace('$', '$$')}:{STORE}",
         "ollama_named_volume": "" if storage.startswith("/") else storage,
         "ollama_variables": variables(derived),
-        "ollama_rules": rules(derived.settings.ollama),
     }
-    return {**described, "ollama_made_from": _made_from(described)}
 
 
 def made_from(derived: Derived, facts: HostFacts) -> str:
     """The value of the label MADE_FROM that the container should have."""
-    return str(values(derived, facts)["ollama_made_from"])
+    return str(values(PATH, derived, facts)["ollama_made_from"])
 
 
 def _made_from(described: dict[str, object]) -> str:
