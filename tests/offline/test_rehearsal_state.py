@@ -1,12 +1,15 @@
 """Where the rehearsal's files live and how its record survives damage."""
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from apuhost.commands import rehearse
 from apuhost.rehearsal import state
+from apuhost.rehearsal.process import RehearsalError
 from apuhost.rehearsal.state import Machine, NoMachineError
 
 
@@ -87,3 +90,14 @@ def test_the_state_directory_follows_xdg(
     monkeypatch.setenv("HOME", "/home/me")
     monkeypatch.setenv("XDG_STATE_HOME", variable)
     assert state.state_directory() == where
+
+
+@pytest.mark.parametrize("command", [rehearse.deploy, rehearse.check, lambda: rehearse.login([])])
+def test_a_machine_that_does_not_run_is_told_with_what_to_type(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, command: Callable[[], int]
+) -> None:
+    """Its refused connection would only say that something does not listen."""
+    state.save(machine)
+    monkeypatch.setenv("APUHOST_REHEARSAL_STATE", str(machine.directory))
+    with pytest.raises(RehearsalError, match=r"does not run: `apuhost rehearse up` .* down`"):
+        command()

@@ -2,9 +2,11 @@
 
 import io
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from apuhost.rehearsal import steps as steps_module
 from apuhost.rehearsal.process import RehearsalError
 from apuhost.rehearsal.steps import Steps, duration
 
@@ -29,6 +31,20 @@ def test_plain_lines_without_a_terminal() -> None:
     assert second.split() == ["2/2", "boot", "ok", "0", "s"]
     assert total.split() == ["in", "all", "0", "s"]
     assert max(map(len, (first, second, total))) <= 100
+
+
+def test_a_long_step_says_now_and_then_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A log that stands still for minutes cannot be told from a step that hangs."""
+    now = [0.0]
+    monkeypatch.setattr(steps_module, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    stream = io.StringIO()
+    with Steps(1, stream).step("deploy") as heartbeat:
+        for seconds in range(0, 95, 5):
+            now[0] = float(seconds)
+            heartbeat(f"operation {seconds}")
+    *between, last = stream.getvalue().splitlines()
+    assert [line.split("operation ")[1] for line in between] == ["30", "60", "90"]
+    assert last.split()[-5:] == ["ok", "1", "min", "30", "s"]
 
 
 def test_a_terminal_sees_what_is_waited_for() -> None:

@@ -53,11 +53,13 @@ def up() -> int:
 
 def deploy() -> int:
     """`apuhost deploy` on the machine, without a question."""
+    _running()
     return deploying.run(INVENTORY, (), yes=True)
 
 
 def check() -> int:
     """`apuhost verify` on the machine."""
+    _running()
     return verify.run(Asked(INVENTORY), {}, every=True)
 
 
@@ -71,8 +73,23 @@ def down() -> int:
 def login(words: Sequence[str]) -> int:
     """Log in to the machine, or run one command there: ssh takes this process's place."""
     words = ["sh", "-c", " ".join(words)] if words else []
-    command = ssh.login_command(state.load(state.state_directory()), words)
+    command = ssh.login_command(_running(), words)
     os.execvp(command[0], command)  # noqa: S606  (no shell is wanted here)
+
+
+def _running() -> Machine:
+    """The machine.
+
+    Raises:
+        RehearsalError: it was not made, or does not run.
+    """
+    made = state.load(state.state_directory())
+    if not machine.running(made):
+        raise RehearsalError(
+            "the rehearsal machine does not run: `apuhost rehearse up` starts it as it is, "
+            "`apuhost rehearse down` throws it away"
+        )
+    return made
 
 
 def _up(steps: Steps, directory: Path) -> Machine:
@@ -106,7 +123,7 @@ def _deploy(log: Path, heartbeat: Heartbeat) -> None:
     refused = [why for each in planned for why in (*each.refused, each.unreachable) if why]
     if refused:
         raise RehearsalError(f"the rehearsal machine cannot be deployed: {refused[0]}")
-    with log.open("w") as written:
+    with log.open("w", buffering=1) as written:  # whole lines, for who looks meanwhile
 
         def say(line: str) -> None:
             written.write(f"{line}\n")

@@ -1,4 +1,4 @@
-"""Numbered steps with their times: plain lines, and on a terminal one line that moves."""
+"""Numbered steps with their times; in between a line that moves, or elsewhere one now and then."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from apuhost.rehearsal.process import Heartbeat
 
 _TITLE_WIDTH = 34
 _NOTE_WIDTH = 48
+_SAID_EVERY_S = 30
 _CLEAR_LINE = "\r\x1b[K"
 
 
@@ -27,7 +28,7 @@ class Steps:
         self._total = total
         self._stream = stream
         self._number = 0
-        self._began = time.monotonic()
+        self._began = self._said = time.monotonic()
 
     @contextmanager
     def step(self, title: str) -> Iterator[Heartbeat]:
@@ -51,14 +52,18 @@ class Steps:
         self._line(f"{'':7}{total}{'':10}{duration(time.monotonic() - self._began)}")
 
     def _line(self, text: str) -> None:
+        self._said = time.monotonic()
         self._stream.write(f"{_CLEAR_LINE if self._stream.isatty() else ''}{text.rstrip()}\n")
         self._stream.flush()
 
     def _live(self, label: str, note: str, seconds: float) -> None:
+        note = process.printable(note)[:_NOTE_WIDTH]
+        text = f"{label}{duration(seconds).strip()}  {note}"
         if self._stream.isatty():
-            note = process.printable(note)[:_NOTE_WIDTH]
-            self._stream.write(f"{_CLEAR_LINE}{label}{duration(seconds).strip()}  {note}")
+            self._stream.write(f"{_CLEAR_LINE}{text}")
             self._stream.flush()
+        elif note and time.monotonic() - self._said >= _SAID_EVERY_S:
+            self._line(text)
 
 
 def failure_lines(error: BaseException) -> list[str]:
