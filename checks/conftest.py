@@ -50,12 +50,11 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 def _reports(config: pytest.Config) -> tuple[HostReport, ...]:
-    today = date.today()
     if config.option.saved:
         saved = evidence.load(config.option.saved, config.option.limit)
         return tuple(
             # The day on which they were read: the same verdicts whenever they are judged.
-            judge(name, settings, facts, day_of(facts) or today)
+            judge(name, settings, facts, day_of(facts))
             for name, (settings, facts) in saved.items()
         )
     if not config.option.inventory:
@@ -69,6 +68,7 @@ def _reports(config: pytest.Config) -> tuple[HostReport, ...]:
     }
     if config.option.seen:
         config.option.seen.write_text(json.dumps(_seen(facts.values())))
+    today = date.today()
     return tuple(judge(host.name, settings[host.name], facts[host.name], today) for host in hosts)
 
 

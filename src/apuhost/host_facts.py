@@ -4,7 +4,7 @@ The raw text is kept: it can be saved, loaded elsewhere, and read again by the s
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeVar
 
@@ -62,18 +62,20 @@ class HostFacts:
     """One host's readings. A record is parsed when it is first asked for.
 
     Every property raises Unreadable when its reading is missing, cut or failed. `last` is what was
-    seen when this host was last reported on, where that is known.
+    seen when this host was last reported on, where that is known; `lost` says of readings that were
+    saved why they cannot be had.
     """
 
     host: str
     gathered: str
     readings: Mapping[str, Reading]
     last: LastReport | None = None
+    lost: Mapping[str, str] = field(default_factory=dict)
 
     def _read(self, name: str, parse: Callable[[str], Record]) -> Record:
         reading = self.readings.get(name)
         if reading is None:
-            raise Unreadable(f"{name} was not read")
+            raise Unreadable(self.lost.get(name, f"{name} was not read"))
         if reading.status != 0:
             raise Unreadable(f"{name}: its command failed (exit {reading.status})")
         try:

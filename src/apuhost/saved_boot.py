@@ -4,13 +4,14 @@ The program of the boot role writes it (roles/boot), zcat shows it. Where the ho
 its settings are in it, since they are a file of ours that a probe reads.
 """
 
-import json
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 from apuhost.host_facts import HostFacts, Unreadable
+from apuhost.probes import ParseError
+from apuhost.probes.json_values import load_object, member
 from apuhost.round_trip import unframe
 
 MARK = "==apuhost-mark=="
@@ -23,8 +24,8 @@ _HEAD = re.compile(
 )
 
 
-def read(text: str, host: str = "") -> HostFacts:
-    """The facts in it, as of the time at which they were saved; "": of the host that it names.
+def read(text: str, host: str) -> HostFacts:
+    """The facts in it, of this host as of the time at which they were saved.
 
     Raises:
         Unreadable: it is not whole, or nothing that a host saved.
@@ -34,8 +35,7 @@ def read(text: str, host: str = "") -> HostFacts:
     if found is None or not body.endswith(f"\n{found['mark']} whole\n"):
         raise Unreadable("a boot's facts are not whole")
     gathered = datetime.fromtimestamp(int(found["at"]), UTC).isoformat(timespec="seconds")
-    facts = HostFacts(host, gathered, unframe(found["mark"], body))
-    return facts if host else HostFacts(settings_in(facts)[0], gathered, facts.readings)
+    return HostFacts(host, gathered, unframe(found["mark"], body))
 
 
 def settings_in(facts: HostFacts) -> tuple[str, Mapping[str, Any]]:
@@ -44,9 +44,15 @@ def settings_in(facts: HostFacts) -> tuple[str, Mapping[str, Any]]:
     Raises:
         Unreadable: there are none, or somebody else's.
     """
-    try:
-        told = json.loads(facts.units.text(SETTINGS) or "")
-        return str(told["host"]), dict(told["settings"])
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+    text = facts.units.text(SETTINGS)
+    if text is None:
         said = "no settings in it, which only boot_checkout saves: verify INVENTORY judges it"
-        raise Unreadable(said) from error
+        raise Unreadable(said)
+    try:
+        told = load_object(text)
+        host, settings = member(told, "host", ""), member(told, "settings", dict[str, Any]())
+    except ParseError as error:
+        raise Unreadable(f"{SETTINGS}: {error}") from error
+    if not host:
+        raise Unreadable(f"{SETTINGS} names no host")
+    return host, settings

@@ -101,4 +101,4 @@ def test_what_is_not_whole_is_no_saved_boot(text: str) -> None:
 
 def test_without_settings_it_says_who_can_judge_it() -> None:
     with pytest.raises(Unreadable, match="verify INVENTORY"):
-        saved_boot.read(SAVED)
+        saved_boot.settings_in(saved_boot.read(SAVED, "minipc"))

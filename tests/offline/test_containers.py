@@ -205,7 +205,9 @@ def test_without_containers_there_may_be_volumes() -> None:
         pytest.param("refused \n", "does not answer", id="no word"),
         pytest.param("", "in the middle", id="nothing"),
         pytest.param(LINES, "in the middle", id="no end"),
-        pytest.param(ANSWER.replace('"/ollama"', "7"), "int where str", id="another type"),
+        pytest.param(
+            ANSWER.replace('"/ollama"', "7"), "a whole number where a text", id="another type"
+        ),
         pytest.param(ANSWER.replace("{", "[", 1), "no JSON", id="no JSON"),
         pytest.param(ANSWER.replace("container {", "container 1 {", 1), "no JSON", id="noise"),
         pytest.param(ANSWER.replace('"amd64"', "[" * 9999), "no JSON", id="too deep"),

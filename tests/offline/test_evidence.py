@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from tests.support import stack
 from tests.support.hosts import (
+    GATHERED,
     LINE,
     PARAMETERS,
     PARTS,
@@ -25,7 +26,7 @@ from tests.support.stack import framed
 from apuhost import evidence
 from apuhost.changes import boot
 from apuhost.derived import derive
-from apuhost.evidence import INDEX, EvidenceError
+from apuhost.evidence import INDEX, EvidenceError, files
 from apuhost.host_facts import HostFacts
 from apuhost.inventory import Host
 from apuhost.round_trip import Reading
@@ -55,7 +56,7 @@ def saved(folder: Path, facts: HostFacts, host: Host = BOX) -> Path:
         pytest.param(host_facts(cmdline=f"{LINE} quiet\n"), id="not rebooted"),
         pytest.param(host_facts(grub={"/etc/default/grub": "A='\udcff'\r\n"}), id="odd bytes"),
         pytest.param(
-            HostFacts("minipc", "now", {"kernel": Reading("running 6.12", 0)}), id="hardly any"
+            HostFacts("minipc", GATHERED, {"kernel": Reading("running 6.12", 0)}), id="hardly any"
         ),
     ],
 )
@@ -126,7 +127,7 @@ URIS = "Types: deb\nURIs: https://joe:s3cr3t@mirror.example/debian\nSuites: trix
 def test_logins_are_masked_and_the_rest_stays_readable(
     tmp_path: Path, probe: str, text: str
 ) -> None:
-    facts = HostFacts("minipc", "now", {**host_facts().readings, probe: Reading(text, 0)})
+    facts = HostFacts("minipc", GATHERED, {**host_facts().readings, probe: Reading(text, 0)})
     folder = saved(tmp_path, facts)
     kept = (folder / f"{probe}.txt").read_text()
     assert kept == text.replace("joe:s3cr3t", "x" * len("joe:s3cr3t"))
@@ -183,7 +184,7 @@ def test_limits_choose_among_saved_hosts(
 
 def test_saving_again_replaces_the_older_facts(tmp_path: Path) -> None:
     saved(tmp_path, host_facts())
-    few = HostFacts("box1", "later", {"kernel": Reading("running 6.12", 0)})
+    few = HostFacts("box1", GATHERED, {"kernel": Reading("running 6.12", 0)})
     folder = saved(tmp_path, few)
     assert sorted(file.name for file in folder.iterdir()) == [INDEX, "kernel.txt"]
     assert [path.name for path in tmp_path.iterdir()] == [folder.name]
@@ -220,29 +221,63 @@ def test_a_folder_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
         saved(tmp_path / "file", host_facts())
 
 
+def index(**others: object) -> str:
+    """A right index of box1, or one with something else in it; None takes a field away."""
+    right = {
+        "host": "box1",
+        "gathered": GATHERED,
+        "apuhost": "0.0.1",
+        "settings": {},
+        "status": {"cmdline": 0},
+    }
+    return json.dumps({key: each for key, each in {**right, **others}.items() if each is not None})
+
+
 @pytest.mark.parametrize(
-    "text",
+    ("text", "told"),
     [
-        "",
-        "[]",
-        "{}",
-        "null",
-        "{",
-        '{"host": "a", "gathered": "", "settings": {}, "status": 1}',
-        '{"host": "a", "gathered": "", "settings": [], "status": {}}',
-        '{"host": "a", "gathered": "", "settings": {}, "status": {"kernel": "x"}}',
-        '{"host": "a", "gathered": "", "settings": {}, "status": {"kernel": Infinity}}',
-        '{"host": "a", "gathered": "", "settings": {}, "status": {"kernel": null}}',
-        '{"host": "a", "gathered": "", "settings": {"kernel_gtt_gib": "lots"}, "status": {}}',
-        '{"host": "a", "gathered": "", "settings": {"kernel_gtt_gb": 1}, "status": {}}',
+        pytest.param("", "no JSON", id="empty"),
+        pytest.param("[]", "holds a list where an object belongs", id="a list"),
+        pytest.param("null", "holds null where an object belongs", id="null"),
+        pytest.param("{", "no JSON", id="cut"),
+        pytest.param("[" * 100_000, "no JSON", id="endless"),
+        pytest.param(index(host=None), "host is missing: the host's name", id="no host"),
+        pytest.param(index(host=5), "host is 5: the host's name, a string", id="a number"),
+        pytest.param(index(host=""), 'host is "": the host', id="no name"),
+        pytest.param(index(gathered=None), "gathered is missing: when the facts", id="no time"),
+        pytest.param(index(gathered="yesterday"), 'gathered is "yesterday": when', id="a word"),
+        pytest.param(index(gathered=1e30), "gathered is 1e+30", id="no text"),
+        pytest.param(index(gathered="2026-11-29T09:14:00"), "gathered is", id="no zone"),
+        pytest.param(index(gathered="0001-01-01T00:00:00+14:00"), "gathered is", id="no UTC"),
+        pytest.param(index(apuhost=None), "apuhost is missing: the version", id="no version"),
+        pytest.param(index(apuhost="new"), 'apuhost is "new": the version', id="no number"),
+        pytest.param(index(apuhost="999.0"), "by apuhost 999.0, and this is", id="newer"),
+        pytest.param(index(settings=[]), "settings is []: an object", id="settings"),
+        pytest.param(index(status=1), "status is 1: an object", id="status"),
+        pytest.param(index(status={"kernel": "x"}), 'status is {"kernel": "x"}', id="a text"),
+        pytest.param(index(status={"kernel": True}), "each probe's exit status", id="a bool"),
+        pytest.param(index(status={"kernel": 1e400}), "each probe's exit status", id="Infinity"),
+        pytest.param(index(status="x" * 999), f'status is "{"x" * 59}…: an', id="long"),
+        pytest.param(index(settings={"kernel_gtt_gib": "lots"}), "kernel_gtt_gib", id="a value"),
+        pytest.param(index(settings={"kernel_gtt_gb": 1}), "kernel_gtt_gib", id="a key"),
     ],
 )
-def test_an_index_that_is_not_apuhosts_is_one_line(tmp_path: Path, text: str) -> None:
+def test_an_index_that_cannot_be_right_is_one_line_that_says_what(
+    tmp_path: Path, text: str, told: str
+) -> None:
     folder = saved(tmp_path, host_facts())
     (folder / INDEX).write_text(text)
     with pytest.raises(EvidenceError, match=INDEX) as raised:
         evidence.load(tmp_path)
+    assert told in str(raised.value)
     assert "\n" not in str(raised.value)
+
+
+def test_the_least_index_that_is_right(tmp_path: Path) -> None:
+    folder = saved(tmp_path, host_facts())
+    (folder / INDEX).write_text(index())
+    _, loaded = evidence.load(tmp_path)["box1"]
+    assert list(loaded.readings) == ["cmdline"]
 
 
 def edited(change: Callable[[dict[str, Any]], None], folder: Path) -> None:
@@ -282,11 +317,50 @@ def test_two_folders_of_one_host_are_not_taken_for_one(tmp_path: Path) -> None:
         evidence.load(tmp_path)
 
 
-def test_a_link_out_of_the_folder_is_not_followed(tmp_path: Path) -> None:
-    folder = evidence.save(tmp_path, Host("box1", (), {}), host_facts())
-    (folder / "boot.txt").unlink()
-    (folder / "boot.txt").symlink_to("/dev/zero")
-    with pytest.raises(EvidenceError, match="not a plain file"):
+def as_link(file: Path) -> None:
+    file.symlink_to("/dev/zero")
+
+
+def as_huge(file: Path) -> None:
+    with file.open("wb") as sparse:
+        sparse.truncate(files.MOST_BYTES + 1)
+
+
+BAD = [
+    pytest.param(as_link, "is a symbolic link, no plain file", id="a link"),
+    pytest.param(os.mkfifo, "is a pipe or a device, no plain file", id="a pipe"),
+    pytest.param(Path.mkdir, "is a folder, no plain file", id="a folder"),
+    pytest.param(as_huge, "has more than 64 MiB", id="huge"),
+]
+
+
+@pytest.mark.parametrize(("make", "told"), BAD)
+def test_one_bad_file_is_one_unknown_and_the_rest_is_judged(
+    tmp_path: Path, make: Callable[[Path], object], told: str
+) -> None:
+    folder = saved(tmp_path, host_facts())
+    evidence.save(tmp_path, Host("box2", (), {}), host_facts())
+    (folder / "iommu.txt").unlink()
+    make(folder / "iommu.txt")
+    loaded = evidence.load(tmp_path)
+    asked, facts = loaded["box1"]
+    found = {each.id: each for each in verdicts(asked, facts)}
+    assert (found["kernel.iommu"].status, found["kernel.iommu"].reason) == (
+        "unknown",
+        f"iommu.txt {told}",
+    )
+    assert found["kernel.gtt"].status == "pass"
+    assert "box2" in loaded
+
+
+@pytest.mark.parametrize(("make", "told"), BAD)
+def test_an_index_that_is_no_plain_file_is_refused_not_waited_for(
+    tmp_path: Path, make: Callable[[Path], object], told: str
+) -> None:
+    folder = saved(tmp_path, host_facts())
+    (folder / INDEX).unlink()
+    make(folder / INDEX)
+    with pytest.raises(EvidenceError, match=f"{INDEX}: {told}"):
         evidence.load(tmp_path)
 
 
@@ -296,13 +370,25 @@ def test_the_folder_of_one_host_will_do(tmp_path: Path) -> None:
     assert list(evidence.load(folder)) == ["box1"]
 
 
-@pytest.mark.parametrize("name", [INDEX, "kernel.txt"])
-def test_a_pipe_among_facts_is_refused_not_waited_for(tmp_path: Path, name: str) -> None:
-    folder = evidence.save(tmp_path, Host("box1", (), {}), host_facts())
-    (folder / name).unlink()
-    os.mkfifo(folder / name)
-    with pytest.raises(EvidenceError, match="not a plain file"):
+def test_a_folder_of_folders_of_facts_names_them(tmp_path: Path) -> None:
+    saved(tmp_path / "monday", host_facts())
+    saved(tmp_path / "tuesday", host_facts())
+    with pytest.raises(EvidenceError, match=r"give one of \S+/monday, \S+/tuesday$"):
         evidence.load(tmp_path)
+
+
+def test_one_file_of_facts_points_to_its_folder(tmp_path: Path) -> None:
+    folder = saved(tmp_path, host_facts())
+    with pytest.raises(EvidenceError, match=f"give its folder, {folder}$"):
+        evidence.load(folder / INDEX)
+
+
+def test_a_place_for_facts_is_looked_at_before_anything_is_read(tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("mine")
+    evidence.check(tmp_path / "new" / "deeper")
+    for wrong in ("README.md", "README.md/facts"):
+        with pytest.raises(EvidenceError, match=r"README\.md is no folder"):
+            evidence.check(tmp_path / wrong)
 
 
 def test_earlier_boots_are_saved_without_their_secrets(tmp_path: Path) -> None:

@@ -32,8 +32,8 @@ def test_a_token() -> None:
         pytest.param(reply({"done": True}), None, id="no token"),
         pytest.param(reply({"error": "device lost"}), "device lost", id="Ollama's words"),
         pytest.param(reply({}, "500 Internal Server Error"), "HTTP 500", id="an HTTP error"),
-        pytest.param(reply([]), "JSON holds list where dict belongs", id="another type"),
-        pytest.param(reply({"eval_count": "1"}), "JSON holds str", id="a text for a number"),
+        pytest.param(reply([]), "JSON holds a list where an object belongs", id="another type"),
+        pytest.param(reply({"eval_count": "1"}), "JSON holds a text", id="a text for a number"),
         pytest.param("HTTP/1.0 200 OK\r\n", "does not speak HTTP", id="cut"),
     ],
 )

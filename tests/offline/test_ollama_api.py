@@ -125,9 +125,9 @@ def test_where_there_is_nothing_to_ask_the_reason_is_told(reason: str) -> None:
         pytest.param("HTTP/1.0 200 OK\r\n", "does not speak HTTP", id="no end of the head"),
         pytest.param("HTTP/1.1 502 Bad Gateway\r\n\r\n", "HTTP 502", id="a proxy's error"),
         pytest.param(f"{HEAD}\r\n<html>", "no JSON", id="a web page"),
-        pytest.param(f"{HEAD}\r\n[]", "list where dict", id="a list"),
+        pytest.param(f"{HEAD}\r\n[]", "a list where an object", id="a list"),
         pytest.param(f"{HEAD}\r\n{{}}", "no version", id="another program's object"),
-        pytest.param(reply({"version": 1}), "int where str", id="another type"),
+        pytest.param(reply({"version": 1}), "a whole number where a text", id="another type"),
         pytest.param(f"{HEAD}\r\n\udcff", "no UTF-8", id="bytes"),
         pytest.param(reply({"version": "1"})[:-1], "cut after 15 of 16 bytes", id="cut"),
     ],
@@ -143,7 +143,7 @@ def test_what_does_not_tell_its_version_did_not_answer(text: str, error: str) ->
 def test_llama_server_is_not_ollama() -> None:
     found = ollama_api.parse(answers(tags=reply({"models": [{"name": "a.gguf", "size": ""}]})))
     assert (found.answered, found.models, found.loaded) == (True, None, (MODEL,))
-    assert found.error == "GET /api/tags: JSON holds str where int belongs"
+    assert found.error == "GET /api/tags: JSON holds a text where a whole number belongs"
 
 
 def test_an_error_object_is_not_an_empty_list() -> None:

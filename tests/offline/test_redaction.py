@@ -13,7 +13,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests.support import stack
 from tests.support.examples import BROKEN, HEALTHY
-from tests.support.hosts import LINE, PARAMETERS, PARTS, REFERENCE, host_facts
+from tests.support.hosts import GATHERED, LINE, PARAMETERS, PARTS, REFERENCE, host_facts
 from tests.support.stack import framed
 from tests.support.verdicts import also
 
@@ -113,7 +113,7 @@ def test_it_is_there_before_and_gone_afterwards(secret: str, tmp_path: Path) -> 
         pytest.param(SITE_HOST, id="a site's"),
         pytest.param(HEALTHY, id="healthy"),
         pytest.param(BROKEN, id="broken"),
-        pytest.param((HEALTHY[0], HostFacts("minipc", "now", {})), id="nothing read"),
+        pytest.param((HEALTHY[0], HostFacts("minipc", GATHERED, {})), id="nothing read"),
     ],
 )
 def test_the_verdicts_stay_the_same(host: tuple[Host, HostFacts], tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ LINE = "BOOT_IMAGE=/boot/vmlinuz-6.12.117+deb13-amd64 root=UUID=2a ro"
 PARAMETERS = "amd_iommu=off ttm.pages_limit=12582912 amdgpu.lockup_timeout=10000"
 DROP_IN = "/etc/default/grub.d/zz-apuhost.cfg"
 
+GATHERED = "2026-11-29T09:14:00+00:00"
 BOOTED_AT = 1_700_000_000
 NOW = 1_900_000_000
 
@@ -148,7 +149,7 @@ def host_facts(
 def facts_of(texts: Mapping[str, str]) -> HostFacts:
     """A host whose probes print these texts."""
     readings = {name: Reading(text, 0) for name, text in texts.items()}
-    return HostFacts("minipc", "2026-11-29T09:14:00+00:00", readings)
+    return HostFacts("minipc", GATHERED, readings)
 
 
 @cache

@@ -21,6 +21,7 @@ def run(path: Path, limits: Sequence[str], output: Path, change: Change) -> int:
     """Save every host's facts under `output`, changed first; 2 when a host was not reached."""
     hosts = inventory.load(path, limits)
     inventory.settings(path, hosts)
+    evidence.check(output)
     facts = gather(hosts)
     read, status = [], 0
     for host in hosts:

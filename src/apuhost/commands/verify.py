@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from apuhost import engines, inventory, last_report, report
+from apuhost import engines, evidence, inventory, last_report, report
 from apuhost.commands import output, terminal
 from apuhost.errors import ApuhostError
 from apuhost.last_report import LastReport, LastReportError
@@ -53,6 +53,8 @@ def run(asked: Asked, outputs: Mapping[str, str], *, every: bool) -> int:
         raise VerifyError(f"{both}? give one of them")
     if asked.saved is not None and asked.active:
         raise VerifyError("--active lets the hosts work, --from asks none: give one of them")
+    if asked.path is not None and asked.path.is_dir() and evidence.hosts_below(asked.path):
+        raise VerifyError(f"{asked.path} is a folder of saved facts: verify --from {asked.path}")
     output.check(outputs)
     checked = _checked(asked)
     status = show(checked.reports, asked, outputs, every=every)

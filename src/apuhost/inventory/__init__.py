@@ -33,7 +33,8 @@ def load(path: Path, limits: Iterable[str] = ()) -> tuple[Host, ...]:
             nothing (pyinfra itself exits 0 for these).
     """
     if not path.is_file():
-        raise InventoryError(f"{path}: no such inventory file (see inventories/ for examples)")
+        why = "is a folder, no inventory file" if path.is_dir() else "no such inventory file"
+        raise InventoryError(f"{path}: {why} (see inventories/ for examples)")
     sources.check(path)
     read = reading.read(path)
     hosts = tuple(_host(path, entry) for entry in read.hosts)

@@ -8,6 +8,16 @@ from apuhost.probes import ParseError
 
 Kind = TypeVar("Kind")
 
+_WORDS: Mapping[type, str] = {
+    dict: "an object",
+    list: "a list",
+    str: "a text",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    type(None): "null",
+}
+
 
 def load(text: str) -> Any:  # noqa: ANN401  (JSON has no narrower type)
     """Return the value of a JSON text.
@@ -37,7 +47,7 @@ def checked(value: object, kind: type[Kind]) -> Kind:
         ParseError: it is of another type.
     """
     if type(value) is not kind:
-        raise ParseError(f"JSON holds {type(value).__name__} where {kind.__name__} belongs")
+        raise ParseError(f"JSON holds {_word(type(value))} where {_word(kind)} belongs")
     return value
 
 
@@ -69,3 +79,7 @@ def objects(members: Mapping[str, Any], name: str) -> tuple[Mapping[str, Any], .
     """
     values: list[object] = member(members, name, [])
     return tuple(checked(value, dict) for value in values)
+
+
+def _word(kind: type) -> str:
+    return _WORDS.get(kind, kind.__name__)

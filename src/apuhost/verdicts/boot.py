@@ -6,7 +6,7 @@ how the host is now, the other verdicts tell.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 
 from apuhost import saved_boot, verdict_ids
 from apuhost.changes import NOT_THERE, FileChange
@@ -149,7 +149,7 @@ def _is_new(boot: KeptBoot, last: LastReport | None) -> bool:
 def _failed(settings: Settings, host: str, boot: KeptBoot) -> tuple[Verdict, ...]:
     facts = saved_boot.read(boot.text or "", host)
     found = concerns.verdicts(concerns.OF_ANY_BOOT, settings, facts)
-    judged = after_waivers(found, settings.host.host_waivers, day_of(facts) or date.max)
+    judged = after_waivers(found, settings.host.host_waivers, day_of(facts))
     required = (each for each in judged if each.severity is Severity.REQUIRED)
     return tuple(each for each in required if each.status is Status.FAIL)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 
 from apuhost.host_facts import HostFacts
 from apuhost.settings.waiver import Waiver
@@ -20,12 +20,9 @@ def after_waivers(
     )
 
 
-def day_of(facts: HostFacts) -> date | None:
-    """The day on which facts were read, in UTC; None when they do not tell."""
-    try:
-        return datetime.fromisoformat(facts.gathered).date()
-    except ValueError:
-        return None
+def day_of(facts: HostFacts) -> date:
+    """The day on which facts were read, in UTC."""
+    return datetime.fromisoformat(facts.gathered).astimezone(UTC).date()
 
 
 def _after(verdict: Verdict, waiver: Waiver, today: date) -> Verdict:
