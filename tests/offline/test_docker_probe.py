@@ -109,7 +109,7 @@ def test_a_bare_host_has_no_engine() -> None:
         pytest.param(NO_DAEMON, f"said={DOWN}\n", DOWN, id="28.2 is down"),
         pytest.param(NO_DAEMON, f"said={DENIED}\n", DENIED, id="permission denied"),
         pytest.param({"ServerErrors": ["a\nb", "c"]}, "", "a b c", id="several lines"),
-        pytest.param({}, "", "no answer within 10 s", id="no word"),
+        pytest.param({}, "", "no answer within 20 s", id="no word"),
     ],
 )
 def test_without_a_daemon_the_client_is_known_and_says_why(
@@ -123,7 +123,7 @@ def test_without_a_daemon_the_client_is_known_and_says_why(
 
 def test_a_daemon_that_hangs_is_no_daemon_that_answers() -> None:
     found = docker.parse(f"{TOOLS}{UNIT}{CLIENT}\nend=\n")
-    assert (found.server, found.error) == (None, "no answer within 10 s")
+    assert (found.server, found.error) == (None, "no answer within 20 s")
 
 
 @pytest.mark.parametrize(

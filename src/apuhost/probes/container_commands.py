@@ -6,7 +6,7 @@ host, without passwords and keys; of the labels only Compose's and the OCI's.
 
 from apuhost.probes.secrets import HIDDEN, hide_userinfo
 
-DOCKER_TIMEOUT_S = 10
+DOCKER_TIMEOUT_S = 20
 """For one docker command: a daemon that hangs must not use up the host's time for all probes."""
 
 OLLAMA = "ollama"
