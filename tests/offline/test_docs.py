@@ -123,16 +123,18 @@ def test_the_table_of_kernels_is_the_one_that_is_used() -> None:
     rows = [
         tuple(cell.strip() for cell in line.strip("|").split("|"))
         for line in text(DOCS / "kernels.md").splitlines()
-        if re.match(r"\| \d+\.\d+ \|", line)
+        if re.match(r"\| (?:before|from) \d+\.\d+", line)
     ]
+    starts = [".".join(map(str, row.since)) for row in kernels.LOCKUP_BEHAVIOURS]
+    names = (f"before {starts[1]}", *(f"from {start} on" for start in starts[1:]))
     assert rows == [
         (
-            ".".join(map(str, row.since)),
+            name,
             *map(str, row.default.values()),
             "yes" if row.one_value_covers_compute else "no",
             row.source,
         )
-        for row in kernels.LOCKUP_BEHAVIOURS
+        for name, row in zip(names, kernels.LOCKUP_BEHAVIOURS, strict=True)
     ]
 
 
