@@ -27,7 +27,7 @@ hosts = [
                 {
                     "name": "qwen3.6:35b-a3b",
                     # 21 GB. The plan prints its digest once it is here: paste it as "digest".
-                    # Above 512 a long prompt computes for longer than the watchdog lets it.
+                    # Ollama's own batch of 2048 would take 13 s at a full context: the watchdog.
                     "parameters": {"num_batch": 512, "draft_num_predict": 2},
                     "preload": True,
                     # 2.4 GB of KV cache at 119,000 tokens, as measured on this host.
