@@ -1,58 +1,33 @@
-"""The documentation says what is so: names, links, tables and examples are compared."""
+"""The documentation says what is so: links, tables and examples are compared."""
 
-import importlib
 import json
-import pkgutil
 import re
-from dataclasses import fields
+import runpy
+from dataclasses import fields, replace
 from pathlib import Path
 
-import deploy as deploy_package
 import pytest
-import typer.main
 from tests.support import stack
 from tests.support.hosts import GIB, GPU_780M, LINE, PARAMETERS, PARTS, host_facts, settings
+from tests.support.pages import DOCS, every_page, text
+from tests.support.stack import framed
 from tests.support.verdicts import also, judge
-from typer.core import TyperGroup
 
-from apuhost import changes as changes_package
-from apuhost import cli, kernels, known_bad, reference, report, roles
-from apuhost.changes import BACKUP
-from apuhost.changes.kernel import DROP_IN
-from apuhost.changes.models import UNIT
+from apuhost import kernels, known_bad, reference, report, roles
+from apuhost.changes import compose
 from apuhost.commands import parse
-from apuhost.probes.model_store import KEPT
+from apuhost.derived import derive
+from apuhost.host_facts import HostFacts
 from apuhost.roles import CHECKOUT
-from apuhost.verdicts import Layer, Severity, Status, Verdict
+from apuhost.settings import Settings
+from apuhost.verdicts import Layer, Severity, Status, Verdict, boot
 from apuhost.verdicts.host import CONCERNS, HostReport
-
-DOCS = CHECKOUT / "docs"
-PAGES = [CHECKOUT / "README.md", CHECKOUT / "CHANGELOG.md", *sorted(DOCS.glob("*.md"))]
-NAMES = [str(page.relative_to(CHECKOUT)) for page in PAGES]
-every_page = pytest.mark.parametrize("page", PAGES, ids=NAMES)
 
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
-CODE = re.compile(r"^```.*?^```|`[^`]+`", re.MULTILINE | re.DOTALL)
-COMMAND = re.compile(r"^(?:`|\$ )?apuhost ([a-z]+)(?: ([a-z]+))?", re.MULTILINE)
 EXAMPLE = re.compile(
     r"^\$ apuhost parse ([\w-]+) <<'END'\n(.*?)^END\n(.+?)^(?:\n|```)", re.S | re.M
 )
-
-
-def text(page: Path) -> str:
-    return page.read_text(encoding="utf-8")
-
-
-def commands(page: Path) -> list[tuple[str, str]]:
-    """Every `apuhost VERB` in code, with the word behind it."""
-    return [found for code in CODE.findall(text(page)) for found in COMMAND.findall(code)]
-
-
-def verbs() -> TyperGroup:
-    command = typer.main.get_command(cli.app)
-    assert isinstance(command, TyperGroup)
-    return command
 
 
 def anchor(heading: str) -> str:
@@ -77,19 +52,6 @@ def test_every_page_is_linked_from_the_readme(page: Path) -> None:
     readme = CHECKOUT / "README.md"
     linked = {(CHECKOUT / link.partition("#")[0]).resolve() for link in LINK.findall(text(readme))}
     assert page in {*linked, readme}
-
-
-@every_page
-def test_every_verb_that_is_named_is_there(page: Path) -> None:
-    for verb, word in commands(page):
-        assert verb in verbs().commands, f"apuhost {verb}"
-        group = verbs().commands[verb]
-        if word and isinstance(group, TyperGroup):
-            assert word in group.commands, f"apuhost {verb} {word}"
-
-
-def test_every_verb_is_named() -> None:
-    assert {verb for page in PAGES for verb, _ in commands(page)} == set(verbs().commands)
 
 
 def test_every_verdict_has_its_heading() -> None:
@@ -177,61 +139,32 @@ def test_an_example_of_parse_prints_what_the_page_says(
     assert json.loads(capsys.readouterr().out) == json.loads(printed)
 
 
-WRITING = (changes_package, deploy_package)
-HOST_PATH = re.compile(r"(?<![\w$}*])/(?:boot|etc|run|usr/local|var)/[\w./-]*[\w-]")
-NOT_WRITTEN = {
-    "/boot/grub",  # folders, and what is only asked or written by a program of the host's
-    "/etc/ssl/certs/apuhost-site.crt",  # in the container
-    "/etc/ssl/certs/ca-certificates.crt",
-    "/etc/systemd/system",
-    "/run/apuhost",
-    "/run/lock",
-    "/usr/local/bin",
-    "/usr/local/sbin",
-    "/var/lib/docker",
-    "/var/lib/dpkg/lock-frontend",
-}
+def reference_host() -> Settings:
+    """inventories/minipc.py, with the digest that its comment tells to paste."""
+    ((_, data),) = runpy.run_path(str(CHECKOUT / "inventories" / "minipc.py"))["hosts"]
+    pinned = [{**model, "digest": stack.QWEN.digest} for model in data["models_list"]]
+    return settings(**{**data, "models_list": pinned})
 
 
-def written_paths() -> list[str]:
-    """Every path of a host that changes/ or deploy/ knows, in their texts and constants."""
-    modules = [
-        importlib.import_module(f"{package.__name__}.{module.name}")
-        for package in WRITING
-        for module in pkgutil.iter_modules(package.__path__)
-        if module.name != "all"  # what pyinfra executes
-    ]
-    texts = [Path(str(module.__file__)).read_text(encoding="utf-8") for module in modules]
-    texts += [value for module in modules for value in vars(module).values() if type(value) is str]
-    found = {path for each in texts for path in HOST_PATH.findall(each)}
-    return sorted(path for path in found - NOT_WRITTEN if not path.endswith("apuhost-new"))
-
-
-def test_paths_are_found_in_texts_and_in_constants() -> None:
-    found = {KEPT, UNIT, "/run/apuhost.lock", "/run/apuhost/offer-", "/etc/modprobe.d"}
-    assert found <= set(written_paths())
-
-
-@pytest.mark.parametrize("path", written_paths())
-def test_what_is_written_on_a_host_is_named(path: str) -> None:
-    assert path in text(DOCS / "security.md")
-    if not path.startswith("/run/"):  # gone with the next boot
-        assert path in text(DOCS / "way-back.md")
-
-
-@pytest.mark.parametrize("page", ["README.md", "docs/way-back.md", "docs/security.md"])
-@pytest.mark.parametrize("name", [DROP_IN, BACKUP], ids=["drop-in", "copies"])
-def test_what_stays_on_a_host_is_named(page: str, name: str) -> None:
-    assert name in text(CHECKOUT / page)
-
-
-def test_the_readmes_example_is_what_verify_prints() -> None:
+def deployed_before_a_reboot(asked: Settings) -> HostFacts:
+    """A host as these settings make it, in a boot that began before its GTT was asked for."""
+    derived, healthy = derive(asked, host_facts()), host_facts()
+    variables = compose.variables(derived)
+    containers = stack.containers(stack.container(variables), stack.image())
     facts = host_facts(
+        compose=framed({compose.PATH: compose.rendered(compose.PATH, derived, healthy)}),
+        containers=containers.replace(stack.MADE_FROM, compose.made_from(derived, healthy)),
+        runners=stack.runners(stack.command(), environment=variables),
         cmdline=f"{LINE} quiet {PARAMETERS}\n".replace("12582912", "8126464"),
         modules=PARTS["modules"].replace("12582912", "8126464"),
         gpus=GPU_780M.replace(str(48 * GIB), str(31 * GIB)),
     )
-    found = judge("minipc", settings(host_roles=["kernel"]), facts)
+    return replace(facts, last=boot.seen(facts))
+
+
+def test_the_readmes_example_is_what_verify_prints() -> None:
+    asked = reference_host()
+    found = judge("minipc", asked, deployed_before_a_reboot(asked))
     lines = report.verify_lines([found], "inventories/minipc.py", every=False)
     assert "\n".join(lines) in text(CHECKOUT / "README.md")
 
