@@ -4,26 +4,26 @@ BIN ?= /usr/local/bin
 
 .PHONY: install rehearse test test-offline docs lock
 install: .venv/installed
+	@sh scripts/link "$(CURDIR)/.venv/bin/apuhost" "$(BIN)"
 
 .venv/installed: requirements.lock pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("apuhost needs Python 3.11 or newer") if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv .venv
 	.venv/bin/pip install --quiet --require-hashes --no-deps -r requirements.lock
 	.venv/bin/pip install --quiet --no-deps --no-build-isolation --editable .
-	@sh scripts/link "$(CURDIR)/.venv/bin/apuhost" "$(BIN)"
 	@touch $@
 
 rehearse: install
 	.venv/bin/apuhost rehearse
 
-test: install
+test: .venv/installed
 	.venv/bin/pytest
 
-test-offline: install
+test-offline: .venv/installed
 	.venv/bin/pytest tests/offline
 
 # docs/settings.md, from the roles' own words; examples/, from the tests' hosts.
-docs: install
+docs: .venv/installed
 	.venv/bin/python -m apuhost.reference > docs/settings.md.new
 	mv docs/settings.md.new docs/settings.md
 	.venv/bin/python -m scripts.write_examples
