@@ -1,5 +1,6 @@
 """The console script: errors in plain lines, with the exit status of their kind."""
 
+import importlib
 import os
 import sys
 from importlib.metadata import version
@@ -139,3 +140,48 @@ def test_verify_is_told_one_thing_to_verify(
 ) -> None:
     assert run(monkeypatch, "verify", *arguments) == 2
     assert capsys.readouterr().err.startswith(told)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        *[("verify", "site.py", option, "") for option in ("--json", "--junit", "--metrics")],
+        *[("verify", option, "") for option in ("--from", "--limit")],
+        ("verify", "--json="),
+        ("plan", "site.py", "--limit", "box1", "--limit", ""),
+        ("facts", "site.py", "-o", ""),
+    ],
+)
+def test_an_option_without_a_name_is_one_line(
+    arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch, *arguments) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    option = "--output" if "-o" in arguments else arguments[-1].rstrip("=") or arguments[-2]
+    assert line.startswith(f"{option} is empty: give it a ")
+
+
+def test_an_error_keeps_its_exit_status_when_its_traceback_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "text"
+    file.write_text("no kernel line\nat all\n")
+    for arguments in (("parse", "cmdline", str(file)), ("plan", "nosuch.py")):
+        status = run(monkeypatch, *arguments)
+        said = capsys.readouterr().err
+        assert run(monkeypatch, "--debug", *arguments) == status
+        shown = capsys.readouterr().err
+        assert shown.startswith("Traceback ")
+        assert shown.endswith(said)
+
+
+def test_what_may_be_left_out_stands_in_one_pair_of_brackets(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for arguments in (("verify",), ("parse",), ("rehearse", "ssh")):
+        assert run(monkeypatch, *arguments, "--help") == 0
+        assert "[[" not in capsys.readouterr().out
+
+
+def test_the_module_is_the_program() -> None:
+    assert importlib.import_module("apuhost.cli.__main__").main is cli.main

@@ -342,3 +342,20 @@ def test_colour_only_repeats_a_word_and_only_on_a_terminal(
     assert [line != given for line, given in zip(found, LINES, strict=True)] == [
         *(coloured, coloured, False, False)
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        pytest.param("apuhost.prom", "", id="as the collector takes it"),
+        pytest.param("apuhost.txt", "apuhost.txt: node_exporter's textfile collector", id="else"),
+    ],
+)
+def test_metrics_where_nobody_collects_them_are_worth_a_word(
+    name: str, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / name
+    status = verify.show(REPORTS[:1], Asked(), {"metrics": str(file)}, every=False)
+    assert status == 0
+    assert "apuhost_host_ok" in file.read_text()
+    assert (told in capsys.readouterr().err) if told else not capsys.readouterr().err

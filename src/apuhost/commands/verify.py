@@ -77,10 +77,18 @@ def show(
         lines = report.verify_lines(found, shown, asked.limits, every=every)
         print("\n".join(terminal.painted(lines)))
     unwritten = output.write({file: FORMS[form](found) for form, file in outputs.items()})
-    for problem in unwritten:
+    for problem in (*unwritten, *_uncollected(outputs)):
         print(report.visible(problem), file=sys.stderr)
     status = report.exit_status(found)
     return status or (2 if unwritten else 0)
+
+
+def _uncollected(outputs: Mapping[str, str]) -> list[str]:
+    """That metrics were written where node_exporter does not look for any."""
+    file = outputs.get("metrics", "")
+    if file.endswith(".prom") or not Path(file).is_file():  # a pipe has a reader of its own
+        return []
+    return [f"--metrics {file}: node_exporter's textfile collector reads *.prom alone"]
 
 
 def reports(asked: Asked) -> tuple[HostReport, ...]:

@@ -1,0 +1,64 @@
+"""The command line: reads arguments, calls the core, prints lines, sets the exit status."""
+
+import errno
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+
+from apuhost.cli.verbs import app as app
+from apuhost.errors import ApuhostError
+
+INTERRUPTED = 130
+
+
+def main() -> None:
+    """The console script: one line on stderr for an error; --debug shows its traceback, too."""
+    debug = "--debug" in sys.argv
+    arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
+    try:
+        _run(arguments)
+    except ApuhostError as error:
+        _say(error, str(error), debug=debug)
+        raise SystemExit(error.exit_status) from None
+    except SystemExit as end:
+        if end.code == INTERRUPTED:  # typer has turned Ctrl-C into it
+            print("interrupted; run it again to go on", file=sys.stderr)
+        raise
+    except OSError as error:
+        _say(error, f"{error.filename or 'output'}: {error.strerror}", debug=debug)
+        raise SystemExit(2) from None
+
+
+def _say(error: Exception, sentence: str, *, debug: bool) -> None:
+    from apuhost.report import visible
+
+    if debug:
+        traceback.print_exception(error)
+    for line in sentence.splitlines():
+        print(visible(line), file=sys.stderr)
+
+
+def _run(arguments: Sequence[str]) -> None:
+    try:
+        Path.cwd()
+    except FileNotFoundError as error:
+        raise ApuhostError("the current folder was removed: change to another one") from error
+    try:
+        app(arguments, prog_name="apuhost")
+    finally:
+        _flush()
+
+
+def _flush() -> None:
+    """Write what is still buffered, here where a full disk is an error like any other."""
+    if sys.stdout is None:  # closed by the caller
+        return
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        # At its end the interpreter tries again: then there must be nothing to complain of.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if error.errno != errno.EPIPE:  # a reader that has seen enough is no fault
+            raise

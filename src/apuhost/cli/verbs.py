@@ -1,0 +1,153 @@
+"""The verbs, each with its arguments and options.
+
+Imports stand inside the verbs: `apuhost --help` must not wait for them.
+"""
+
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand
+
+from apuhost.cli import rehearse
+from apuhost.errors import ApuhostError
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.add_typer(rehearse.app, name="rehearse")
+
+
+def _given(option: typer.CallbackParam, value: Any) -> Any:  # noqa: ANN401  (of any option)
+    """What an option was given: an empty text is no name, but a script's variable without one."""
+    if "" in (value if isinstance(value, list | tuple) else [value]):
+        raise ApuhostError(f"{option.opts[-1]} is empty: give it a {option.metavar}")
+    return value
+
+
+def _named(*names: str, metavar: str, words: str) -> Any:  # noqa: ANN401  (what typer.Option is)
+    """An option that names something."""
+    return typer.Option(*names, metavar=metavar, help=words, callback=_given)
+
+
+Inventory = Annotated[Path, typer.Argument(metavar="INVENTORY", help="e.g. inventories/minipc.py")]
+Limit = Annotated[
+    list[str] | None,
+    _named("--limit", metavar="HOST", words="only this host or group; may be repeated"),
+]
+Yes = Annotated[bool, typer.Option("-y", "--yes", help="do not ask")]
+Every = Annotated[bool, typer.Option("-v", "--verbose", help="also what is good")]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"apuhost {version('apuhost')}")
+        raise typer.Exit
+
+
+@app.callback()
+def everywhere(
+    _: Annotated[
+        bool, typer.Option("--version", help="show it and exit", callback=_version, is_eager=True)
+    ] = False,
+    __: Annotated[bool, typer.Option("--debug", help="show an error's traceback")] = False,
+) -> None:
+    """A mini PC with an AMD APU as a local-LLM server: provisioned, and proven."""
+
+
+@app.command()
+def doctor(inventory: Inventory, limit: Limit = None) -> None:
+    """Can this controller and these hosts be worked with? Each problem with its fix."""
+    from apuhost.commands import doctor as command
+
+    raise typer.Exit(command.run(inventory, limit or []))
+
+
+@app.command()
+def plan(inventory: Inventory, limit: Limit = None) -> None:
+    """What a deploy would change, as a diff, and what is refused. Changes nothing."""
+    from apuhost.commands import plan as command
+
+    raise typer.Exit(command.run(inventory, limit or []))
+
+
+@app.command()
+def deploy(inventory: Inventory, limit: Limit = None, yes: Yes = False) -> None:
+    """Apply the settings, reboot where needed, then verify in a new process."""
+    from apuhost.commands import deploy as command
+
+    raise typer.Exit(command.run(inventory, limit or [], yes=yes))
+
+
+@app.command()
+def verify(  # noqa: PLR0913, PLR0917  (an option each)
+    inventory: Annotated[Path | None, typer.Argument(metavar="INVENTORY")] = None,
+    limit: Limit = None,
+    saved: Annotated[
+        str | None,
+        _named("--from", metavar="DIR", words="judge facts saved there, or a saved boot"),
+    ] = None,
+    json: Annotated[
+        str | None, _named("--json", metavar="FILE", words="write JSON; - is stdout")
+    ] = None,
+    junit: Annotated[
+        str | None, _named("--junit", metavar="FILE", words="write JUnit XML, for a CI server")
+    ] = None,
+    metrics: Annotated[
+        str | None, _named("--metrics", metavar="FILE", words="write Prometheus text (FILE.prom)")
+    ] = None,
+    active: Annotated[
+        bool, typer.Option("--active", help="let every loaded model generate a token")
+    ] = False,
+    verbose: Every = False,
+) -> None:
+    """Is every setting really in force? Names the first layer that differs, and the fix."""
+    from apuhost.commands import verify as command
+
+    asked = command.Asked(inventory, limit or [], Path(saved) if saved else None, active)
+    files = {"json": json, "junit": junit, "metrics": metrics}
+    outputs = {form: file for form, file in files.items() if file is not None}
+    raise typer.Exit(command.run(asked, outputs, every=verbose))
+
+
+@app.command()
+def facts(
+    inventory: Inventory,
+    output: Annotated[str, _named("-o", "--output", metavar="DIR", words="a folder per host")],
+    limit: Limit = None,
+    redact: Annotated[
+        bool, typer.Option("--redact", help="mask names, addresses and serial numbers")
+    ] = False,
+) -> None:
+    """Save what the probes read, raw, to be judged later or elsewhere."""
+    from apuhost.commands import facts as command
+
+    change = command.redacted if redact else command.as_read
+    raise typer.Exit(command.run(inventory, limit or [], Path(output), change))
+
+
+class WithKinds(TyperCommand):
+    """A command whose help ends with the kinds of parse."""
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401, ARG002
+        """Write them, imported only here."""
+        from apuhost.commands.parse import READERS
+
+        with formatter.section("Kinds"):
+            formatter.write_text(", ".join(sorted(READERS)))
+
+
+@app.command(cls=WithKinds)
+def parse(
+    kind: Annotated[str, typer.Argument(metavar="KIND")],
+    file: Annotated[str, typer.Argument(metavar="FILE|-")] = "-",
+) -> None:
+    """What apuhost reads in one program's output, as JSON."""
+    from apuhost.commands import parse as command
+
+    raise typer.Exit(command.run(kind, file))
