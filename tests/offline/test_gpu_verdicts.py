@@ -67,6 +67,22 @@ def test_no_amd_gpu_is_a_failure_that_names_what_is_there() -> None:
     assert found.observed == "no AMD GPU on the PCI bus; beside it 10de:2684 (nouveau)"
 
 
+@pytest.mark.parametrize("verdict_id", ["gpu.device", "gpu.driver"])
+@pytest.mark.parametrize(
+    ("machine", "fix"),
+    [
+        pytest.param(PARTS["machine"], "switch the built-in GPU on in the BIOS", id="a mini PC"),
+        pytest.param(VIRTUAL, "pass the GPU through to this VM, or rehearse: set", id="a VM"),
+    ],
+)
+def test_who_gives_a_host_its_gpu_depends_on_the_machine(
+    verdict_id: str, machine: str, fix: str
+) -> None:
+    found = verdict(host_facts(machine=machine, gpus=""), verdict_id)
+    assert found.status is Status.FAIL
+    assert found.fix.startswith(fix)
+
+
 def test_a_gpu_that_is_not_in_the_table_is_a_warning() -> None:
     found = verdict(host_facts(gpus=NAVI), "gpu.device")
     assert (found.status, found.severity) == (Status.FAIL, Severity.RECOMMENDED)

@@ -477,6 +477,14 @@ def test_a_simulated_gpu_is_a_skip_with_its_reason_on_a_virtual_machine_only() -
     assert "mem_info_gtt_total" in found.reason
     real = verdict(host_facts(gpus=""), "kernel.gtt", host_simulated=simulated)
     assert real.status == "fail"
+    assert "BIOS" in real.fix
+
+
+def test_a_virtual_machine_without_a_gpu_is_told_what_a_virtual_machine_can_do() -> None:
+    virtual = host_facts(machine="hostname=vm\nvirtualization=qemu\n", gpus="")
+    found = verdict(virtual, "kernel.gtt")
+    assert found.status == "fail"
+    assert "pass the GPU through to this VM" in found.fix
 
 
 def test_a_kernel_installed_since_the_boot_waits_for_a_reboot() -> None:

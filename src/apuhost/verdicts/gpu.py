@@ -14,6 +14,7 @@ from apuhost.verdicts.health import DRIVER_LOG, health
 from apuhost.verdicts.several import several
 
 SWITCH_ON = "switch the built-in GPU on in the BIOS setup; lspci -d 1002: lists it then"
+HAND_ON = "pass the GPU through to this VM, or rehearse: set host_simulated (docs/settings.md)"
 MIB = 1024**2
 FIRMWARE_PACKAGES = ("firmware-amd-graphics", "linux-firmware")
 """Debian's and Ubuntu's."""
@@ -64,6 +65,12 @@ def known_bad(settings: Settings, facts: HostFacts) -> Verdict:
     )
 
 
+def no_gpu(facts: HostFacts) -> Found:
+    """What is said of a host without an AMD GPU; a virtual machine has no BIOS setup of its own."""
+    fix = HAND_ON if facts.machine.virtual else SWITCH_ON
+    return Found(False, "no AMD GPU on the PCI bus", "lspci -d 1002: lists none", fix)
+
+
 def _simulated(settings: Settings, facts: HostFacts) -> Found | None:
     simulated = settings.host.host_simulated
     if simulated and facts.machine.virtual:
@@ -71,15 +78,11 @@ def _simulated(settings: Settings, facts: HostFacts) -> Found | None:
     return None
 
 
-def _none() -> Found:
-    return Found(False, "no AMD GPU on the PCI bus", "lspci -d 1002: lists none", SWITCH_ON)
-
-
 def _there(settings: Settings, facts: HostFacts) -> Found:
     if skipped := _simulated(settings, facts):
         return skipped
     if not facts.gpus.amd:
-        missing = _none()
+        missing = no_gpu(facts)
         beside = _beside(facts)
         return Found(False, f"{missing.observed}{beside}", missing.evidence, missing.fix)
     return Found(True, f"{_named(facts.gpus.apus[0])}{_beside(facts)}")
@@ -115,7 +118,7 @@ def _bound(settings: Settings, facts: HostFacts) -> Found:
         return skipped
     gpus = facts.gpus.amd
     if not gpus:
-        return _none()
+        return no_gpu(facts)
     for gpu in gpus:
         if gpu.driver != "amdgpu":
             return _undriven(gpu, facts)

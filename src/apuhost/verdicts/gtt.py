@@ -10,7 +10,7 @@ from apuhost.probes.pairs import whole_number
 from apuhost.settings import Settings
 from apuhost.settings.kernel import GTT_KEY
 from apuhost.verdicts import Found, Layer, Question, Severity, Status, Verdict, judge
-from apuhost.verdicts.gpu import SWITCH_ON
+from apuhost.verdicts.gpu import no_gpu
 from apuhost.verdicts.logged import kernel_log, logged_gpu
 from apuhost.verdicts.parameter import DEPLOY, Parameter, live, looks, release_of
 
@@ -86,7 +86,7 @@ def _gtt_of_gpu(settings: Settings, derived: Derived, facts: HostFacts) -> Found
         return Found(None, f"a VM has no mem_info_gtt_total; {asked} up to /sys/module/ttm")
     made = [(gpu, _made(gpu, facts)) for gpu in facts.gpus.apus]
     if not made:
-        return Found(False, "no AMD GPU on the PCI bus", "lspci -d 1002: lists none", SWITCH_ON)
+        return no_gpu(facts)
     wrong = (_wrong(gpu, size, derived.gtt_gib, facts) for gpu, size in made)
     if found := next((found for found in wrong if found), None):
         return found
