@@ -319,7 +319,11 @@ def test_text_that_is_no_report_is_an_error(text: str) -> None:
 @pytest.mark.parametrize(
     ("facts", "told"),
     [
-        pytest.param(host_facts(gpus=""), "no AMD GPU", id="no GPU"),
+        pytest.param(
+            host_facts(gpus=GPU_780M.replace("1002", "10de")),
+            "no AMD GPU",
+            id="no GPU of AMD's",
+        ),
         pytest.param(
             host_facts(gpus=GPU_780M.replace("1900", "7550")),
             "AMD GPU (1002:7550)",
@@ -336,3 +340,10 @@ def test_the_header_says_which_host_it_is(facts: HostFacts, told: str) -> None:
 
 def test_a_header_leaves_out_what_could_not_be_read() -> None:
     assert judge("box1", ASKED, HostFacts("box1", "", {})).header == ""
+
+
+@pytest.mark.parametrize("gpus", ["", "gpu pci=0000:c6:00.0 vend"], ids=["emptied", "cut"])
+def test_a_header_does_not_call_a_gpu_missing_that_was_not_read(gpus: str) -> None:
+    header = judge("box1", ASKED, host_facts(gpus=gpus)).header
+    assert "GPU" not in header
+    assert "kernel 6.12.117" in header

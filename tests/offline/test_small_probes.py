@@ -226,17 +226,24 @@ def test_a_gpu_with_its_driver_and_memory(text: str, record: gpus.Gpu) -> None:
     assert gpus.parse(text + NVIDIA).amd == ((record,) if record.vendor == "1002" else ())
 
 
+@pytest.mark.parametrize("gone", ["vendor=0x1002", "device=0x1900", "pci=0000:c6:00.0"])
+def test_a_device_that_went_while_it_was_read_is_no_gpu(gone: str) -> None:
+    key = gone.partition("=")[0]
+    assert gpus.parse(NO_DRIVER.replace(gone, f"{key}=")).devices == ()
+
+
 @pytest.mark.parametrize(
-    "line",
+    "text",
     [
-        "gpu pci=0000:c6:00.0 vendor=1002 device=0x1900",
-        "gpu vendor=0x1002 device=0x1900",
-        "gpu",
+        *(NO_DRIVER[:end] for end in (3, 20, 45, NO_DRIVER.index("vram"))),
+        NVIDIA + NO_DRIVER[:45],
         "card0 vendor=0x1002 device=0x1900 pci=0",
+        "\x07\udc80 of another kind",
     ],
 )
-def test_a_line_without_readable_ids_is_no_gpu(line: str) -> None:
-    assert gpus.parse(line).devices == ()
+def test_a_cut_list_of_gpus_is_not_read_as_a_host_without_one(text: str) -> None:
+    with pytest.raises(ParseError):
+        gpus.parse(text)
 
 
 @pytest.mark.parametrize(

@@ -147,7 +147,6 @@ LOGS: Mapping[str, Callable[[Iterable[str]], object]] = {
 
 WITHOUT: Mapping[str, str] = {
     "disk": "no line of `df -P -B1`",
-    "gpus": "no `gpu` line",
     "grub": "no GRUB_ variable",
     "grub-cfg": "no command of a boot menu",
     "loader": "no line of the probe's",

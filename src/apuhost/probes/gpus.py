@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 
 from apuhost.hardware import AMD, Apu, apu
+from apuhost.probes import ParseError
 from apuhost.probes.pairs import whole_number
 
 COMMAND = """
@@ -20,6 +21,8 @@ for device in /sys/bus/pci/devices/*; do
 done
 true
 """
+
+_KEYS = frozenset({"pci", "vendor", "device", "driver", "gtt", "vram"})
 
 
 @dataclass(frozen=True)
@@ -67,28 +70,38 @@ class Gpus:
 
 
 def parse(text: str) -> Gpus:
-    """Read the lines that COMMAND prints; a line without readable ids is passed over."""
-    devices = []
-    for line in text.splitlines():
-        if not line.startswith("gpu "):
-            continue
-        fields = dict(field.split("=", 1) for field in line.split()[1:] if "=" in field)
-        vendor, device = _pci_id(fields.get("vendor")), _pci_id(fields.get("device"))
-        if vendor is None or device is None or not fields.get("pci"):
-            continue
-        devices.append(
-            Gpu(
-                pci=fields["pci"],
-                vendor=vendor,
-                device=device,
-                driver=fields.get("driver") or None,
-                gtt_bytes=whole_number(fields.get("gtt")),
-                vram_bytes=whole_number(fields.get("vram")),
-            )
-        )
-    return Gpus(tuple(devices))
+    """Read the lines that COMMAND prints; a device without readable ids has gone meanwhile.
+
+    Raises:
+        ParseError: a line is cut, or is another program's.
+    """
+    lines = (line for line in text.splitlines() if line.strip())
+    read = (_gpu(_fields(line)) for line in lines)
+    return Gpus(tuple(gpu for gpu in read if gpu))
 
 
-def _pci_id(text: str | None) -> str | None:
-    found = re.fullmatch(r"0x([0-9a-f]{4})", text or "")
+def _fields(line: str) -> dict[str, str]:
+    word, *pairs = line.split()
+    fields = dict(pair.split("=", 1) for pair in pairs if "=" in pair)
+    if word != "gpu" or not fields.keys() >= _KEYS:
+        raise ParseError("a line is cut, or no `gpu` line")
+    return fields
+
+
+def _gpu(fields: dict[str, str]) -> Gpu | None:
+    vendor, device = _pci_id(fields["vendor"]), _pci_id(fields["device"])
+    if vendor is None or device is None or not fields["pci"]:
+        return None
+    return Gpu(
+        pci=fields["pci"],
+        vendor=vendor,
+        device=device,
+        driver=fields["driver"] or None,
+        gtt_bytes=whole_number(fields["gtt"]),
+        vram_bytes=whole_number(fields["vram"]),
+    )
+
+
+def _pci_id(text: str) -> str | None:
+    found = re.fullmatch(r"0x([0-9a-f]{4})", text)
     return found[1] if found else None

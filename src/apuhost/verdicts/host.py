@@ -91,7 +91,8 @@ def _gpu(settings: Settings, facts: HostFacts) -> str:
         f"({gpu.vendor}:{gpu.device})"
         for gpu in facts.gpus.amd
     ]
-    return ", ".join(names) or "no AMD GPU"
+    # Without any card nothing is said: a reading that was emptied looks like that, too.
+    return ", ".join(names) or ("no AMD GPU" if facts.gpus.devices else "")
 
 
 def _ollama(_: Settings, facts: HostFacts) -> str:
