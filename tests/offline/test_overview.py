@@ -182,6 +182,25 @@ def test_what_is_unknown_for_one_reason_is_said_once() -> None:
     assert "and gpu.xb gpu.xc" in found
 
 
+def test_a_reason_of_several_failures_is_said_once_for_all_hosts() -> None:
+    refused = [
+        Verdict(f"kernel.{name}", Status.FAIL, "1", "2", reason="no GRUB", fix="apuhost doctor")
+        for name in "ab"
+    ]
+    found = text(host("a", *refused), host("b", *refused), good("c"))
+    assert found.count("no GRUB") == 1
+    assert "holds for kernel.a kernel.b" in found
+    assert "2 hosts: a b" in found
+
+
+def test_what_was_asked_of_a_host_does_not_part_those_that_lack_one_answer() -> None:
+    hosts = [
+        host(name, Verdict("gpu.x", Status.UNKNOWN, f"for {name}", "-", reason="no docker"))
+        for name in ("ann", "bob")
+    ]
+    assert "2 hosts (details of ann): ann bob" in text(*hosts, good("c"))
+
+
 def test_causes_of_the_same_hosts_and_fix_share_their_last_lines() -> None:
     two = [*bad("a").verdicts, Verdict("kernel.x", Status.FAIL, "1", "2", fix=DEPLOY)]
     found = text(host("a", *two), good("b"))

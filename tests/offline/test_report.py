@@ -2,6 +2,7 @@
 
 import json
 import shlex
+from dataclasses import replace
 
 import pytest
 from tests.support import stack
@@ -193,6 +194,59 @@ def test_warnings_are_counted_apart_from_failures() -> None:
 @pytest.mark.parametrize("status", [Status.SKIP, Status.UNKNOWN])
 def test_what_is_no_answer_says_why(status: Status) -> None:
     assert "48 GiB GTT: too busy" in lines(one(verdict(status)))[2]
+
+
+def same_cause(*names: str, status: Status) -> list[Verdict]:
+    """Verdicts that share a reason, with a question and an answer each."""
+    return [
+        Verdict(name, status, f"asked of {name}", f"found of {name}", reason="no way in")
+        for name in names
+    ]
+
+
+@pytest.mark.parametrize(("status", "word"), [(Status.UNKNOWN, "?"), (Status.SKIP, "skip")])
+def test_what_has_no_answer_for_one_reason_is_told_once(status: Status, word: str) -> None:
+    host = one(*same_cause("a.b", "a.c", "a.d", status=status))
+    assert lines(host)[2:4] == [
+        f"{word:7}{'a.b':22}no way in",
+        f"{report.INDENT}and a.c a.d",
+    ]
+    found = "\n".join(lines(host, every=True))
+    assert found.count("no way in") == 3
+    assert all(f"asked of {name}: no way in" in found for name in ("a.b", "a.c", "a.d"))
+
+
+def test_a_reason_of_several_failures_is_said_once_below_their_evidence() -> None:
+    shared = [
+        replace(each, layer=Layer.LIVE, evidence="x", fix="apuhost doctor")
+        for each in same_cause("a.b", "a.c", status=Status.FAIL)
+    ]
+    alone = Verdict("a.z", Status.FAIL, "1", "2", fix="reboot")
+    assert lines(one(shared[0], alone, shared[1]))[2:-2] == [
+        f"FAIL   {'a.b':22}found of a.b; asked: asked of a.b",
+        f"{report.INDENT}differs first at: live  (x)",
+        f"FAIL   {'a.c':22}found of a.c; asked: asked of a.c",
+        f"{report.INDENT}differs first at: live  (x)",
+        f"{report.INDENT}no way in",
+        f"{report.INDENT}holds for a.b a.c",
+        f"{report.INDENT}fix: apuhost doctor",
+        f"FAIL   {'a.z':22}2; asked: 1",
+        f"{report.INDENT}fix: reboot",
+    ]
+
+
+def test_a_fix_alone_makes_no_common_cause() -> None:
+    faults = [Verdict(name, Status.FAIL, "1", "2", fix="reboot") for name in ("a.b", "a.c")]
+    assert sum("fix: reboot" in line for line in lines(one(*faults))) == 2
+
+
+def test_a_host_that_is_refused_is_told_why_once() -> None:
+    refused = host_facts(
+        grub={GRUB: DEFAULT_GRUB}, cmdline=f"{LINE} quiet\n", loader="info=systemd-boot 257\n"
+    )
+    host = judge("box1", ASKED, refused)
+    assert sum("a deploy refuses" in each.reason for each in host.verdicts) > 1
+    assert "\n".join(lines(host)).count("a deploy refuses this host: boots with systemd-boot") == 1
 
 
 def test_what_is_skipped_is_told_and_not_counted() -> None:

@@ -7,15 +7,12 @@ from itertools import groupby
 
 from apuhost.report.command import fix_lines
 from apuhost.report.outcome import FAILED, ORDER, Word, sentence, word, worth_a_word
-from apuhost.report.table import said
-from apuhost.report.text import WORD_WIDTH, wrapped
+from apuhost.report.text import wrapped
+from apuhost.report.told import UNANSWERED, Told, by_cause, said
 from apuhost.verdicts import Status, Verdict
 from apuhost.verdicts.host import HostReport
 
 _NUMBER = re.compile(r"\d+(?:\.\d+)*")
-
-Told = tuple[Verdict, ...]
-"""One verdict, or all those of a host that are unknown for one reason."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +43,7 @@ def cause_lines(
     for (_, hosts, fix), group in groupby(_causes(reports), _footer):
         causes = list(group)
         for cause in causes:
-            lines += _said(cause.told)
+            lines += said(cause.told)
         lines += _named(hosts, alike=all(cause.alike for cause in causes))
         if fix:
             everybody = limits if len(hosts) == len(reports) else None
@@ -97,34 +94,26 @@ def _footer(cause: Cause) -> tuple[Word, tuple[str, ...], str]:
     return cause.word, cause.hosts, fix
 
 
-def _told(report: HostReport) -> Iterator[Told]:
-    """What is worth a word; what is unknown for one reason together, what is skipped not at all."""
-    unknown: dict[str, list[Verdict]] = {}
-    for verdict in report.verdicts:
-        if verdict.status is Status.UNKNOWN:
-            unknown.setdefault(verdict.reason, []).append(verdict)
-        elif worth_a_word(verdict) and verdict.status is not Status.SKIP:
-            yield (verdict,)
-    yield from map(tuple, unknown.values())
+def _told(report: HostReport) -> list[Told]:
+    """What is worth a word, by cause; what is skipped is not."""
+    return by_cause(
+        each for each in report.verdicts if worth_a_word(each) and each.status is not Status.SKIP
+    )
 
 
 def _common(told: Told) -> tuple[str, ...]:
     """What hosts with one cause have in common: all but the numbers in what was found."""
-    first, ids = told[0], (verdict.id for verdict in told)
-    found = _NUMBER.sub("", f"{sentence(first)}\n{first.reason}")
-    return (word(first), first.layer or "", found, first.until, first.fix, *ids)
+    return tuple(part for verdict in told for part in _kind(verdict))
+
+
+def _kind(verdict: Verdict) -> tuple[str, ...]:
+    asked = "" if word(verdict) in UNANSWERED else sentence(verdict)
+    found = _NUMBER.sub("", f"{asked}\n{verdict.reason}")
+    return (verdict.id, word(verdict), verdict.layer or "", found, verdict.until, verdict.fix)
 
 
 def _words(verdict: Verdict) -> str:
     return "\n".join((sentence(verdict), verdict.evidence, verdict.reason))
-
-
-def _said(told: Told) -> list[str]:
-    first, *others = told
-    if not others:
-        return said(first)
-    lines = wrapped(f"{word(first):{WORD_WIDTH}}{first.id} ", first.reason)
-    return [*lines, *wrapped("", f"and {' '.join(verdict.id for verdict in others)}")]
 
 
 def _named(hosts: Sequence[str], *, alike: bool) -> list[str]:

@@ -5,17 +5,9 @@ from collections.abc import Sequence
 from textwrap import wrap
 
 from apuhost.report.command import fix
-from apuhost.report.outcome import (
-    FAILED,
-    Word,
-    concern,
-    sentence,
-    waiver,
-    word,
-    worst_first,
-    worth_a_word,
-)
-from apuhost.report.text import INDENT, WIDTH, WORD_WIDTH, visible, wrapped
+from apuhost.report.outcome import FAILED, Word, concern, word, worst_first, worth_a_word
+from apuhost.report.text import INDENT, WIDTH, visible
+from apuhost.report.told import Told, by_cause, said
 from apuhost.verdicts import Verdict
 from apuhost.verdicts.host import HostReport
 
@@ -23,36 +15,30 @@ COUNTED = {Word.FAIL: "failed", Word.WARN: "warned", Word.UNKNOWN: "unknown", Wo
 
 
 def host_lines(report: HostReport, inventory: str, *, every: bool) -> list[str]:
-    """Failures first with layer, evidence and fix, then a count per concern."""
+    """Failures first with layer, evidence and fix, then a count per concern.
+
+    A cause is said once with all that it holds for; `every`: each verdict by itself, good ones too.
+    """
     if report.unreachable:
         return [visible(f"{report.host}  not reached: {report.unreachable}")]
     shown = worst_first(v for v in report.verdicts if every or worth_a_word(v))
     lines = [visible(f"{report.host}  {report.header}"), ""]
-    for verdict in shown:
-        lines += verdict_lines(verdict, report.host, inventory)
+    for told in [(verdict,) for verdict in shown] if every else by_cause(shown):
+        lines += _told_lines(told, report.host, inventory)
     return [*lines, *([""] if shown else []), *_count(report.verdicts)]
 
 
 def verdict_lines(verdict: Verdict, host: str, inventory: str) -> list[str]:
     """One verdict: what was found and asked, the first layer that differs, what to type."""
-    lines = said(verdict)
-    if verdict.fix and word(verdict) in FAILED:
+    return _told_lines((verdict,), host, inventory)
+
+
+def _told_lines(told: Told, host: str, inventory: str) -> list[str]:
+    lines, first = said(told), told[0]
+    if first.fix and word(first) in FAILED:
         # In one piece, whatever its width: it is there to be copied.
-        lines.append(visible(f"{INDENT}fix: {fix(verdict, host, inventory)}"))
+        lines.append(visible(f"{INDENT}fix: {fix(first, host, inventory)}"))
     return lines
-
-
-def said(verdict: Verdict) -> list[str]:
-    """What is said of a verdict, but for the fix."""
-    lines = wrapped(f"{word(verdict):{WORD_WIDTH}}{verdict.id} ", sentence(verdict))
-    if word(verdict) is Word.WAIVED:
-        return [*lines, *wrapped("", waiver(verdict))]
-    if word(verdict) not in FAILED:
-        return lines
-    if verdict.layer:
-        evidence = f"  ({verdict.evidence})" if verdict.evidence else ""
-        lines += wrapped("", f"differs first at: {verdict.layer}{evidence}")
-    return [*lines, *(wrapped("", verdict.reason) if verdict.reason else [])]
 
 
 def _count(verdicts: Sequence[Verdict]) -> list[str]:
