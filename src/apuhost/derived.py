@@ -34,7 +34,7 @@ def derive(settings: Settings, facts: HostFacts) -> Derived:
     A VM that declares simulated hardware is sized as that hardware.
 
     Raises:
-        Unreadable: memory, kernel or kind of machine could not be read.
+        Unreadable: memory, kernel, GPUs or kind of machine could not be read.
     """
     simulated = settings.host.host_simulated if facts.machine.virtual else None
     memory = simulated.memory_kib if simulated else facts.meminfo.total_kib

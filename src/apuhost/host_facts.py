@@ -62,26 +62,29 @@ class HostFacts:
     """One host's readings. A record is parsed when it is first asked for.
 
     Every property raises Unreadable when its reading is missing, cut or failed. `last` is what was
-    seen when this host was last reported on, where that is known; `lost` says of readings that were
-    saved why they cannot be had.
+    seen when this host was last reported on, where that is known; `saved` tells that each reading
+    is a file of a folder, and `lost` why some of these cannot be had.
     """
 
     host: str
     gathered: str
     readings: Mapping[str, Reading]
     last: LastReport | None = None
+    saved: bool = False
     lost: Mapping[str, str] = field(default_factory=dict)
 
     def _read(self, name: str, parse: Callable[[str], Record]) -> Record:
         reading = self.readings.get(name)
         if reading is None:
-            raise Unreadable(self.lost.get(name, f"{name} was not read"))
+            missing = f"{name}.txt is not there" if self.saved else f"{name} was not read"
+            raise Unreadable(self.lost.get(name, missing))
+        source = f"{name}.txt" if self.saved else name
         if reading.status != 0:
-            raise Unreadable(f"{name}: its command failed (exit {reading.status})")
+            raise Unreadable(f"{source}: its command failed (exit {reading.status})")
         try:
             return parse(reading.text)
         except ParseError as error:
-            raise Unreadable(f"{name}: {error}") from error
+            raise Unreadable(f"{source}: {error}") from error
 
     @cached_property
     def machine(self) -> machine.Machine:

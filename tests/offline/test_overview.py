@@ -259,6 +259,18 @@ def test_hosts_that_were_not_reached_come_last_by_reason() -> None:
     ]
 
 
+def test_hosts_whose_saved_facts_look_damaged_are_named_once() -> None:
+    damaged = [
+        HostReport(name, "", (), damage=f"{count} of 34 files cannot be read")
+        for name, count in (("a", 20), ("b", 30))
+    ]
+    assert lines(*damaged, good("c"))[-4:-1] == [
+        "damaged                      20 of 34 files cannot be read",
+        "                             2 hosts (details of a): a b",
+        "",
+    ]
+
+
 def test_no_host_reached_leaves_no_empty_matrix() -> None:
     assert lines(away("a"), away("b"))[0].startswith("not reached")
 

@@ -1,6 +1,7 @@
 """One verdict of one host, by its id."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import date
 from types import ModuleType
 
@@ -61,13 +62,13 @@ def failing(found: Verdict) -> tuple[Status, Layer | None]:
 def unread(facts: HostFacts, *names: str) -> HostFacts:
     """The same host, but these probes were not read."""
     kept = {name: text for name, text in facts.readings.items() if name not in names}
-    return HostFacts(facts.host, facts.gathered, kept)
+    return replace(facts, readings=kept)
 
 
 def also(facts: HostFacts, **texts: str) -> HostFacts:
     """The same host with other texts of some probes."""
     read = {name: Reading(text, 0) for name, text in texts.items()}
-    return HostFacts(facts.host, facts.gathered, {**facts.readings, **read})
+    return replace(facts, readings={**facts.readings, **read})
 
 
 HEALTHY = host_facts()

@@ -54,7 +54,7 @@ def parse(text: str) -> Boot:
     boot_id, booted_at = values.get("boot_id", ""), whole_number(values.get("booted_at"))
     now = whole_number(values.get("now"))
     if not re.fullmatch(r"[0-9a-f-]{36}", boot_id) or booted_at is None or now is None:
-        raise ParseError("/proc tells neither boot id nor boot time")
+        raise ParseError("neither boot id nor boot time")
     return Boot(
         boot_id=boot_id,
         booted_at=booted_at,

@@ -26,7 +26,7 @@ def parse(text: str) -> Cpu:
     first = text.partition("\n\n")[0]
     values = dict(pairs(first, ":"))
     if "flags" not in values:
-        raise ParseError("/proc/cpuinfo has no line of flags")
+        raise ParseError("no line of flags")
     return Cpu(
         values.get("vendor_id") or None,
         values.get("model name") or None,

@@ -53,7 +53,7 @@ def parse(text: str) -> Iommu:
     counts = {key: whole_number(value) for key, value in found if key != "unit"}
     groups, translated = counts.get("groups"), counts.get("translated")
     if groups is None or translated is None:
-        raise ParseError("/sys/kernel/iommu_groups was not counted")
+        raise ParseError("the groups were not counted")
     units = tuple(value for key, value in found if key == "unit")
     described = {"yes": True, "no": False}.get(dict(found).get("described", ""))
     return Iommu(units, groups, translated, described)

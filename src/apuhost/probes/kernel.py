@@ -70,5 +70,5 @@ def parse(text: str) -> Kernels:
                     )
                 )
     if running is None:
-        raise ParseError("uname -r printed nothing")
+        raise ParseError("the running kernel is not named")
     return Kernels(running, tuple(installed))

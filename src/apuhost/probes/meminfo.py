@@ -25,5 +25,5 @@ def parse(text: str) -> Meminfo:
     values = {key: value.removesuffix("kB") for key, value in pairs(text, ":")}
     total = whole_number(values.get("MemTotal"))
     if not total:
-        raise ParseError("/proc/meminfo has no MemTotal line")
+        raise ParseError("no MemTotal line")
     return Meminfo(total, whole_number(values.get("MemAvailable")))

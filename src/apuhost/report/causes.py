@@ -1,7 +1,7 @@
 """What is wrong on many hosts, by cause: the hosts that share one are named together."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -54,16 +54,25 @@ def cause_lines(
 
 def unreached_lines(reports: Iterable[HostReport]) -> list[str]:
     """Each reason once, with the hosts that were not reached for it."""
-    groups: dict[str, list[HostReport]] = {}
-    for report in reports:
-        if report.unreachable:
-            own = re.sub(rf"\b{re.escape(report.host)}\b", "", report.unreachable)
-            groups.setdefault(_NUMBER.sub("", own), []).append(report)
+    return _by_reason("not reached", {each.host: each.unreachable for each in reports})
+
+
+def damage_lines(reports: Iterable[HostReport]) -> list[str]:
+    """The hosts whose saved facts look damaged."""
+    return _by_reason("damaged", {each.host: each.damage for each in reports})
+
+
+def _by_reason(head: str, reasons: Mapping[str, str]) -> list[str]:
+    groups: dict[str, list[str]] = {}
+    for host, reason in reasons.items():
+        if reason:
+            own = re.sub(rf"\b{re.escape(host)}\b", "", reason)
+            groups.setdefault(_NUMBER.sub("", own), []).append(host)
     lines = []
-    for group in sorted(groups.values(), key=len, reverse=True):
-        alike = len({report.unreachable for report in group}) == 1
-        lines += wrapped("not reached ", group[0].unreachable)
-        lines += _named([report.host for report in group], alike=alike)
+    for hosts in sorted(groups.values(), key=len, reverse=True):
+        alike = len({reasons[host] for host in hosts}) == 1
+        lines += wrapped(f"{head} ", reasons[hosts[0]])
+        lines += _named(hosts, alike=alike)
     return lines
 
 

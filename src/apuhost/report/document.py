@@ -40,7 +40,9 @@ def from_json(text: str) -> tuple[HostReport, ...]:
 
 def _host_report(entry: Mapping[str, Any]) -> HostReport:
     verdicts = tuple(_verdict(fields) for fields in entry["verdicts"])
-    return HostReport(entry["host"], entry["header"], verdicts, entry["unreachable"])
+    return HostReport(
+        entry["host"], entry["header"], verdicts, entry["unreachable"], entry["damage"]
+    )
 
 
 def _verdict(fields: Mapping[str, Any]) -> Verdict:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from apuhost.report.causes import cause_lines, unreached_lines
+from apuhost.report.causes import cause_lines, damage_lines, unreached_lines
 from apuhost.report.matrix import matrix_lines
 from apuhost.report.outcome import exit_status
 from apuhost.report.table import host_lines
@@ -13,7 +13,7 @@ from apuhost.verdicts.host import HostReport
 def verify_lines(
     reports: Sequence[HostReport], inventory: str, limits: Sequence[str] = (), *, every: bool
 ) -> list[str]:
-    """One host: its table. Many: matrix, causes, hosts not reached; `every`: each table, too.
+    """One host: its table. Many: matrix, causes, hosts not read; `every`: each table, too.
 
     Args:
         reports: one for each host that was asked for.
@@ -29,6 +29,7 @@ def verify_lines(
         *tables,
         matrix_lines(reached),
         cause_lines(reached, inventory, limits if len(reached) == len(reports) else None),
+        damage_lines(reports),
         unreached_lines(reports),
         [_total(reports)] if reports else [],
     ]

@@ -22,7 +22,8 @@ def host_lines(report: HostReport, inventory: str, *, every: bool) -> list[str]:
     if report.unreachable:
         return [visible(f"{report.host}  not reached: {report.unreachable}")]
     shown = worst_first(v for v in report.verdicts if every or worth_a_word(v))
-    lines = [visible(f"{report.host}  {report.header}"), ""]
+    head = [f"{report.host}  {report.header}", *([report.damage] if report.damage else [])]
+    lines = [*map(visible, head), ""]
     for told in [(verdict,) for verdict in shown] if every else by_cause(shown):
         lines += _told_lines(told, report.host, inventory)
     return [*lines, *([""] if shown else []), *_count(report.verdicts)]

@@ -19,20 +19,24 @@ from apuhost.verdicts import (
     vulkan,
 )
 
+NEEDED = "memory, kernel, GPU and kind of machine known"
+AGAIN = "save the facts again (apuhost facts INVENTORY -o DIR)"
+LOOK = "look at what the host prints (apuhost facts INVENTORY -o DIR)"
+
 OF_ANY_BOOT: tuple[ModuleType, ...] = (kernel, gpu, firmware, vulkan, docker, ollama, models)
 
 
 def verdicts(
     concerns: Iterable[ModuleType], settings: Settings, facts: HostFacts
 ) -> tuple[Verdict, ...]:
-    """Every verdict of those concerns that are the host's; unknown without memory and kernel."""
+    """Every verdict of those concerns that are the host's; unknown without what all depend on."""
     asked = applied(concerns, settings)
     try:
         derived = derive(settings, facts)
     except Unreadable as error:
-        expected = "memory, kernel and kind of machine can be read"
+        reason = f"{error}; without it nothing is judged: {AGAIN if facts.saved else LOOK}"
         return tuple(
-            Verdict(verdict_id, Status.UNKNOWN, expected, "not read", reason=str(error))
+            Verdict(verdict_id, Status.UNKNOWN, NEEDED, "not read", reason=reason)
             for concern in asked
             for verdict_id in concern.IDS
         )

@@ -10,6 +10,7 @@ from apuhost.gather import Unreachable
 from apuhost.host_facts import HostFacts, Unreadable
 from apuhost.settings import Settings
 from apuhost.verdicts import Verdict, boot, concerns
+from apuhost.verdicts.damage import damage
 from apuhost.verdicts.parameter import DEPLOY, DOCTOR
 from apuhost.verdicts.refusals import refusals
 from apuhost.verdicts.waivers import after_waivers
@@ -22,12 +23,13 @@ HOUR_S = 3600
 
 @dataclass(frozen=True)
 class HostReport:
-    """One host's verdicts; `unreachable` says why there are none."""
+    """One host's verdicts; `unreachable` says why there are none, `damage` why most say nothing."""
 
     host: str
     header: str
     verdicts: tuple[Verdict, ...]
     unreachable: str = ""
+    damage: str = ""
 
 
 def report(
@@ -38,7 +40,7 @@ def report(
         return HostReport(host, "", (), str(facts))
     found = _honest(verdicts(settings, facts), settings, facts)
     judged = after_waivers(found, settings.host.host_waivers, today)
-    return HostReport(host, header(settings, facts), judged)
+    return HostReport(host, header(settings, facts), judged, damage=damage(facts))
 
 
 def _honest(
@@ -57,7 +59,7 @@ def _honest(
 
 
 def verdicts(settings: Settings, facts: HostFacts) -> tuple[Verdict, ...]:
-    """Every verdict on what is applied; without memory and kernel each of them is unknown."""
+    """Every verdict on what is applied; each is unknown without what all of them depend on."""
     return concerns.verdicts(CONCERNS, settings, facts)
 
 
