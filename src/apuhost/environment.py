@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 MOST = 2**63 - 1
-BOOL = "bool"
-NUMBER = "number"
-TEXT = "text"
+BOOL = "True or False"
+NUMBER = "a whole number"
+TEXT = "a text"
 
 VARIABLES: Mapping[str, str] = MappingProxyType(
     {

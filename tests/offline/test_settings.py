@@ -143,7 +143,11 @@ def test_a_secret_that_is_refused_is_not_repeated(data: dict[str, object]) -> No
         ("host_roles", ["kernle"], "(kernel?)"),
         ("host_firmware", {"uma": 1024}, "(uma_mib?)"),
         ("models_list", [{"name": "m", "nam": "m"}], "(name?)"),
-        ("models_list", [{"name": "m", "parameters": {"num_batch": 0}}], "num_batch is at least 1"),
+        (
+            "models_list",
+            [{"name": "m", "parameters": {"num_batch": 0}}],
+            "num_batch takes a whole number, 1 to",
+        ),
     ],
 )
 def test_a_word_inside_a_value_is_told_with_the_nearest_right_one(

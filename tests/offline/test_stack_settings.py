@@ -15,8 +15,8 @@ from apuhost import environment, roles
 from apuhost.changes import compose, docker, models, port
 from apuhost.derived import derive
 from apuhost.settings import Problem, resolve
-from apuhost.settings.models import OPTIONS
 from apuhost.settings.ollama import OWN_VARIABLES
+from apuhost.settings.options import OPTIONS
 
 DIGEST = "ab" * 32
 PEM = "-----BEGIN CERTIFICATE-----\nMAMCAQE=\n-----END CERTIFICATE-----\n"
@@ -86,6 +86,8 @@ def parameters(**options: object) -> list[dict[str, object]]:
         ("models_list", model(digest=f"sha256:{DIGEST}", preload=True, kv_bytes_per_token=1)),
         ("models_list", parameters(num_ctx=4096, temperature=0.7, stop=["\n", "<é>"], seed=-1)),
         ("models_list", parameters(use_mmap=False, top_p=1)),
+        ("models_list", parameters(num_predict=-2, num_gpu=-1, repeat_last_n=-1, num_keep=-1)),
+        ("models_list", parameters(presence_penalty=-0.5, temperature=0, num_thread=0, top_k=0)),
         ("host_roles", ["vulkan"]),
         ("host_reboot_timeout_s", 7200),
     ],
@@ -231,11 +233,17 @@ WRONG: list[Any] = [
     pytest.param("ollama_environment", {"GGML_A=B": "1"}, "knows no", id="an equals sign"),
     pytest.param("ollama_environment", {"GGML_A: 1\nx": "1"}, "knows no", id="YAML in a name"),
     pytest.param("ollama_environment", {1: 1}, VARIABLE, id="a number for a name"),
-    pytest.param("ollama_environment", {"OLLAMA_NOPRUNE": "off"}, "takes a bool", id="off"),
-    pytest.param("ollama_environment", {"OLLAMA_NOPRUNE": 1}, "takes a bool", id="1 for a bool"),
-    pytest.param("ollama_environment", {"OLLAMA_MAX_QUEUE": "9"}, "takes a number", id="text"),
-    pytest.param("ollama_environment", {"OLLAMA_MAX_QUEUE": -1}, "takes a number", id="-1"),
-    pytest.param("ollama_environment", {"OLLAMA_MAX_QUEUE": 2**64}, "takes a number", id="2**64"),
+    pytest.param("ollama_environment", {"OLLAMA_NOPRUNE": "off"}, "takes True or False", id="off"),
+    pytest.param(
+        "ollama_environment", {"OLLAMA_NOPRUNE": 1}, "takes True or False", id="1 for a bool"
+    ),
+    pytest.param(
+        "ollama_environment", {"OLLAMA_MAX_QUEUE": "9"}, "takes a whole number", id="text"
+    ),
+    pytest.param("ollama_environment", {"OLLAMA_MAX_QUEUE": -1}, "takes a whole number", id="-1"),
+    pytest.param(
+        "ollama_environment", {"OLLAMA_MAX_QUEUE": 2**64}, "takes a whole number", id="2**64"
+    ),
     pytest.param("ollama_environment", {"OLLAMA_MAX_QUEUE": 10**5000}, "number", id="10**5000"),
     pytest.param("ollama_environment", {"GGML_A": True}, "takes a text", id="yes for a text"),
     pytest.param("ollama_environment", {"GGML_A": 1.5}, VARIABLE, id="a float"),
@@ -274,16 +282,32 @@ WRONG: list[Any] = [
     pytest.param("models_list", model(kv_bytes_per_token=1.5), "kv_bytes", id="half a byte"),
     pytest.param("models_list", model(size=1), "size", id="an unknown member"),
     pytest.param("models_list", parameters(num_bach=1), "num_batch?", id="a typo in an option"),
-    pytest.param("models_list", parameters(num_batch="512"), "takes no", id="an option as text"),
-    pytest.param("models_list", parameters(num_batch=True), "takes no", id="yes to an option"),
-    pytest.param("models_list", parameters(num_batch=512.0), "takes no", id="a float for an int"),
-    pytest.param("models_list", parameters(num_ctx=2**31), "no number", id="more than an int32"),
-    pytest.param("models_list", parameters(num_ctx=10**5000), "no number", id="a huge option"),
-    pytest.param("models_list", parameters(temperature=float("nan")), "no number", id="NaN"),
-    pytest.param("models_list", parameters(top_p=float("inf")), "no number", id="infinity"),
-    pytest.param("models_list", parameters(use_mmap=1), "takes no", id="1 for a bool option"),
-    pytest.param("models_list", parameters(stop="x"), "takes no", id="one stop for a list"),
-    pytest.param("models_list", parameters(stop=[1]), "parameters", id="a number to stop at"),
+    pytest.param(
+        "models_list", parameters(num_batch="512"), "a whole number", id="an option as text"
+    ),
+    pytest.param(
+        "models_list", parameters(num_batch=True), "a whole number", id="yes to an option"
+    ),
+    pytest.param(
+        "models_list", parameters(num_batch=512.0), "a whole number", id="a float for an int"
+    ),
+    pytest.param("models_list", parameters(num_ctx=2**31), "2147483647", id="more than an int32"),
+    pytest.param("models_list", parameters(num_ctx=10**5000), "2147483647", id="a huge option"),
+    pytest.param("models_list", parameters(temperature=float("nan")), "takes a number", id="NaN"),
+    pytest.param("models_list", parameters(top_p=float("inf")), "takes a number", id="infinity"),
+    pytest.param("models_list", parameters(use_mmap=1), "True or False", id="1 for a bool option"),
+    pytest.param("models_list", parameters(stop="x"), "a list of texts", id="one stop for a list"),
+    pytest.param("models_list", parameters(stop=[1]), "a list of texts", id="a number to stop at"),
+    *[
+        pytest.param(
+            "models_list", parameters(**{name: value}), f"{name} takes", id=f"{name} {value}"
+        )
+        for name, value in (
+            *[(name, -1) for name in ("num_batch", "num_ctx", "num_thread", "top_k", "main_gpu")],
+            *[("num_batch", 0), ("num_batch", -512), ("num_gpu", -2), ("num_predict", -3)],
+            *[("temperature", -0.1), ("top_p", 1.5), ("top_p", 95), ("mirostat", 3), ("seed", -2)],
+        )
+    ],
     pytest.param("models_list", parameters(stop=["\udc80"]), "half a", id="half a stop"),
     pytest.param("host_roles", ["mirror"], "roles", id="an unknown role"),
     pytest.param("host_roles", "kernel", "roles", id="one role for a list"),
@@ -300,6 +324,49 @@ def test_what_is_not_allowed_says_what_is(key: str, value: object, told: str) ->
     assert told in problem.sentence
     assert len(problem.sentence) < 400
     assert "\n" not in problem.sentence
+
+
+def meaning(key: str) -> str:
+    """What a setting of a role may be."""
+    return next(words[key] for role in roles.names() if key in (words := roles.descriptions(role)))
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "told"),
+    [
+        pytest.param(
+            "models_list",
+            parameters(num_bach=1, num_ctxx=2, num_gpu=0),
+            ["'num_bach' (num_batch?)", "'num_ctxx' (num_ctx?)"],
+            id="options",
+        ),
+        pytest.param(
+            "kernel_extra_args", ["a b", "ok", "ro"], ["'a b' is", "'ro' is"], id="kernel"
+        ),
+        pytest.param(
+            "kernel_remove_args", ["a=1", "root"], ["'a=1' is", "'root' is"], id="removed"
+        ),
+        pytest.param("docker_no_proxy", ["a,b", "c d"], ["'a,b' is", "'c d' is"], id="no proxy"),
+        pytest.param("ollama_allow_from", ["a", "::/0"], ["'a' is", "'::/0' is"], id="networks"),
+        pytest.param(
+            "ollama_environment",
+            {"OLLAMA_DEBUGG": 1, "OLLAMA_NOPRUNE": [1]},
+            ["OLLAMA_DEBUG?", "OLLAMA_NOPRUNE takes True or False"],
+            id="variables",
+        ),
+        pytest.param(
+            "models_list", [{"name": name} for name in "aabbc"], ["a:latest st", "b:l"], id="twice"
+        ),
+    ],
+)
+def test_all_that_is_wrong_in_a_value_is_told_before_what_is_allowed(
+    key: str, value: object, told: list[str]
+) -> None:
+    (problem,) = problems(**{key: value})
+    where, _, words = problem.sentence.partition(": ")
+    assert where.startswith(f"{key}")
+    places = [words.index(part) for part in (*told, f" ({meaning(key)})")]
+    assert places == sorted(places)
 
 
 @pytest.mark.parametrize("name", OWN_VARIABLES)

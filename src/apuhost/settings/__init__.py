@@ -166,7 +166,9 @@ def _problem(
     value = detail["input"] if len(place) > 1 else values.get(key)
     said = f"{where} is {_shown(where, value)}{_meant(detail, allowed[key])}"
     said = said if detail["type"] != "missing" else f"{where} is missing"
-    return Problem(host, key, _line(f"{said}: {allowed[key]}{_why(detail)}"))
+    why = _why(detail)
+    meaning = f"{why} ({allowed[key]})" if why else allowed[key]
+    return Problem(host, key, _line(f"{said}: {meaning}"))
 
 
 def _meant(detail: ErrorDetails, allowed: str) -> str:
@@ -182,10 +184,10 @@ def _line(sentence: str) -> str:
 
 
 def _why(detail: ErrorDetails) -> str:
-    """What our own validators say, in brackets; pydantic's words say no more than `allowed`."""
+    """What our own validators say; pydantic's words say no more than `allowed`."""
     if detail["type"] != "value_error":
         return ""
-    return f" ({without_logins(detail['msg'].removeprefix('Value error, '))})"
+    return without_logins(detail["msg"].removeprefix("Value error, "))
 
 
 def _without_secrets(value: object) -> object:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
 
-from apuhost.settings.model import MAX_PORT, Model
+from apuhost.settings.model import MAX_PORT, Model, refuse
 from apuhost.settings.vulkan import User
 
 # They stand in quotes in apt.conf(5) and in a unit, whose escapes are no part of an address.
@@ -55,9 +55,11 @@ class DockerSettings(Model):
     @field_validator("docker_no_proxy")
     @classmethod
     def _places(cls, values: list[str]) -> list[str]:
-        for value in values:
-            if not _UNPROXIED.fullmatch(value):
-                raise ValueError(f"{value!r} is no name, address, network or .domain")
+        refuse(
+            f"{value!r} is no name, address, network or .domain"
+            for value in values
+            if not _UNPROXIED.fullmatch(value)
+        )
         return values
 
     @field_validator("docker_site_ca")

@@ -1,13 +1,14 @@
 """What the kernel role may be told."""
 
 import re
+from collections import Counter
 from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
 
 from apuhost import kernels
 from apuhost.probes import cmdline
-from apuhost.settings.model import Model
+from apuhost.settings.model import Model, refuse
 
 MAX_TIMEOUT_MS = 3_600_000
 IOMMU_KEYS = ("amd_iommu", "iommu", "iommu.passthrough")
@@ -50,22 +51,35 @@ class KernelSettings(Model):
     @field_validator("kernel_extra_args")
     @classmethod
     def _parameters(cls, values: list[str]) -> list[str]:
-        for value in values:
-            if not _PARAMETER.fullmatch(value):
-                raise ValueError(f"{value!r} is not a kernel parameter")
-            if cmdline.canonical(value.partition("=")[0]) in MANAGED | BOOT_CRITICAL:
-                raise ValueError(f"{value!r} is not for kernel_extra_args")
-        keys = [cmdline.canonical(value.partition("=")[0]) for value in values]
-        if len(keys) != len(set(keys)):
-            raise ValueError("a key stands twice: of a key, the kernel line shows the last value")
+        refuse(map(_not_extra, values))
+        keys = Counter(cmdline.canonical(value.partition("=")[0]) for value in values)
+        refuse(
+            f"{key} stands twice: of a key, the kernel line shows the last value"
+            for key, count in keys.items()
+            if count > 1
+        )
         return values
 
     @field_validator("kernel_remove_args")
     @classmethod
     def _keys(cls, values: list[str]) -> list[str]:
-        for value in values:
-            if "=" in value or not _PARAMETER.fullmatch(value):
-                raise ValueError(f"{value!r} is not the key of a kernel parameter")
-            if cmdline.canonical(value) in MANAGED | BOOT_CRITICAL:
-                raise ValueError(f"{value!r} is not for kernel_remove_args")
+        refuse(map(_not_removed, values))
         return values
+
+
+def _not_extra(value: str) -> str:
+    if not _PARAMETER.fullmatch(value):
+        return f"{value!r} is not a kernel parameter"
+    return _not_ours(value, "kernel_extra_args")
+
+
+def _not_removed(value: str) -> str:
+    if "=" in value or not _PARAMETER.fullmatch(value):
+        return f"{value!r} is not the key of a kernel parameter"
+    return _not_ours(value, "kernel_remove_args")
+
+
+def _not_ours(value: str, setting: str) -> str:
+    """Why nobody sets or removes this parameter here; "" for others."""
+    taken = cmdline.canonical(value.partition("=")[0]) in MANAGED | BOOT_CRITICAL
+    return f"{value!r} is not for {setting}" if taken else ""

@@ -1,14 +1,15 @@
 """What the models role may be told."""
 
 import re
+from collections import Counter
 from collections.abc import Mapping
-from difflib import get_close_matches
 from typing import Annotated, Any
 
 from pydantic import Field, field_validator
 
 from apuhost.probes.model_names import short_name
-from apuhost.settings.model import Model
+from apuhost.settings import options
+from apuhost.settings.model import Model, refuse
 
 # HOST/NAMESPACE/MODEL:TAG with Ollama's own lengths (types/model/name.go); they become a path.
 _NAME = re.compile(
@@ -16,42 +17,8 @@ _NAME = re.compile(
     r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,79}(?::[A-Za-z0-9_][A-Za-z0-9_.-]{0,79})?"
 )
 _DIGEST = re.compile(r"[0-9a-f]{64}")
-_SURROGATE = re.compile("[\ud800-\udfff]")
-LARGEST = 2**31 - 1
 
 Option = bool | int | float | str | list[str]
-
-OPTIONS: dict[str, type | tuple[type, ...]] = {
-    "draft_num_predict": int,
-    "frequency_penalty": (int, float),
-    "main_gpu": int,
-    "min_p": (int, float),
-    "mirostat": int,
-    "mirostat_eta": (int, float),
-    "mirostat_tau": (int, float),
-    "num_batch": int,
-    "num_ctx": int,
-    "num_gpu": int,
-    "num_keep": int,
-    "num_predict": int,
-    "num_thread": int,
-    "penalize_newline": bool,
-    "presence_penalty": (int, float),
-    "repeat_last_n": int,
-    "repeat_penalty": (int, float),
-    "seed": int,
-    "stop": list,
-    "temperature": (int, float),
-    "tfs_z": (int, float),
-    "top_k": int,
-    "top_p": (int, float),
-    "typical_p": (int, float),
-    "use_mmap": bool,
-}
-"""Ollama's options (api/types.go of 0.33): one that it does not know it ignores."""
-
-
-LEAST = {"num_batch": 1, "num_ctx": 1}
 
 
 def gpu_layers(parameters: Mapping[str, Any]) -> int | None:
@@ -84,11 +51,11 @@ class PinnedModel(Model):
             raise ValueError("not 64 hex digits")
         return plain
 
-    @field_validator("parameters")
+    @field_validator("parameters", mode="before")
     @classmethod
-    def _options(cls, values: dict[str, Option]) -> dict[str, Option]:
-        for name, value in values.items():
-            _check_option(name, value)
+    def _options(cls, values: object) -> object:
+        if isinstance(values, Mapping):
+            refuse(options.fault(name, value) for name, value in values.items())
         return values
 
 
@@ -105,24 +72,6 @@ class ModelsSettings(Model):
     @field_validator("models_list")
     @classmethod
     def _once(cls, values: list[PinnedModel]) -> list[PinnedModel]:
-        names = [model.name.lower() for model in values]
-        twice = next((name for name in names if names.count(name) > 1), None)
-        if twice:
-            raise ValueError(f"{twice} stands twice")
+        counts = Counter(model.name.lower() for model in values)
+        refuse(f"{name} stands twice" for name, count in counts.items() if count > 1)
         return values
-
-
-def _check_option(name: str, value: object) -> None:
-    if name not in OPTIONS:
-        near = get_close_matches(name, OPTIONS, n=1)
-        raise ValueError(f"Ollama has no option {name!a}{f' ({near[0]}?)' if near else ''}")
-    expected = OPTIONS[name]
-    # A bool is an int in Python, never in Ollama.
-    if isinstance(value, bool) != (expected is bool) or not isinstance(value, expected):
-        raise ValueError(f"{name} takes no {value!r}")
-    if isinstance(value, int | float) and not abs(value) <= LARGEST:
-        raise ValueError(f"{name} is no number for Ollama")
-    if isinstance(value, int) and value < LEAST.get(name, value):
-        raise ValueError(f"{name} is at least {LEAST[name]}")
-    if isinstance(value, list) and _SURROGATE.search("".join(value)):
-        raise ValueError(f"{name}: half a character")

@@ -1,6 +1,7 @@
 """What the ollama role may be told."""
 
 import re
+from collections.abc import Mapping
 from difflib import get_close_matches
 from ipaddress import ip_address, ip_network
 from typing import Annotated, Literal
@@ -8,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import Field, ValidationInfo, field_validator
 
 from apuhost import environment
-from apuhost.settings.model import MAX_PORT, Model
+from apuhost.settings.model import MAX_PORT, Model, refuse
 
 IMAGE = re.compile(
     r"(?P<name>[a-z0-9.-]+(?::[0-9]+)?(?:/[a-z0-9._-]+)*)"
@@ -128,15 +129,7 @@ class OllamaSettings(Model):
         # On a network without IPv6, docker-proxy serves such an address: past FORWARD.
         if values and "[" in str(info.data.get("ollama_listen", "")):
             raise ValueError("Docker guards no port on an IPv6 address: listen on an IPv4 one")
-        for value in values:
-            if not _NETWORK.fullmatch(value):
-                raise ValueError(f"{value!r} is no network")
-            try:
-                network = ip_network(value)
-            except ValueError as error:
-                raise ValueError(f"{value!r} is no network") from error
-            if network.version != IPV4:
-                raise ValueError(f"{value!r} is of IPv6, whence nobody comes to an IPv4 address")
+        refuse(map(_no_network, values))
         return values
 
     @field_validator("ollama_project")
@@ -160,26 +153,49 @@ class OllamaSettings(Model):
             raise ValueError("no duration")
         return value
 
-    @field_validator("ollama_environment")
+    @field_validator("ollama_environment", mode="before")
     @classmethod
-    def _variables(cls, values: dict[str, bool | int | str]) -> dict[str, bool | int | str]:
-        for name, value in values.items():
-            _check_variable(name, value)
+    def _variables(cls, values: object) -> object:
+        if isinstance(values, Mapping):
+            refuse(_no_variable(name, value) for name, value in values.items())
         return values
 
 
-def _check_variable(name: str, value: object) -> None:
+def _no_network(text: str) -> str:
+    """Why nobody of such a network comes to the port; "" for a network of IPv4."""
+    try:
+        network = ip_network(text) if _NETWORK.fullmatch(text) else None
+    except ValueError:
+        network = None
+    if network is None:
+        return f"{text!r} is no network"
+    if network.version != IPV4:
+        return f"{text!r} is of IPv6, whence nobody comes to an IPv4 address"
+    return ""
+
+
+def _no_variable(name: object, value: object) -> str:
+    """What is wrong with a variable of Ollama's; "" where nothing is."""
+    return _no_name(name) or _no_value(str(name), value)
+
+
+def _no_name(name: object) -> str:
+    if not isinstance(name, str):
+        return f"{name!a} is no name"
     if name in OWN_VARIABLES:
-        raise ValueError(f"{name} has a setting of its own: {OWN_VARIABLES[name]}")
+        return f"{name} has a setting of its own: {OWN_VARIABLES[name]}"
     if environment.secret(name):
         # compose.yaml and docker inspect would show it to every user of the host.
-        raise ValueError(f"{name} looks like a secret, and everybody on the host could read it")
-    if name not in environment.VARIABLES and not environment.passed_on(name):
-        near = get_close_matches(name, environment.VARIABLES, n=1)
-        hint = f" ({near[0]}?)" if near else ""
-        raise ValueError(f"Ollama knows no {name!a}{hint}")
+        return f"{name} looks like a secret, and everybody on the host could read it"
+    if name in environment.VARIABLES or environment.passed_on(name):
+        return ""
+    near = get_close_matches(name, environment.VARIABLES, n=1)
+    return f"Ollama knows no {name!a}{f' ({near[0]}?)' if near else ''}"
+
+
+def _no_value(name: str, value: object) -> str:
     if not environment.fits(name, value):
-        kind = environment.VARIABLES.get(name, environment.TEXT)
-        raise ValueError(f"{name} takes a {kind}")
+        return f"{name} takes {environment.VARIABLES.get(name, environment.TEXT)}"
     if not _PLAIN.fullmatch(str(value)):
-        raise ValueError(f"{name}: printable ASCII, and no $, which compose would replace")
+        return f"{name}: printable ASCII, and no $, which compose would replace"
+    return ""

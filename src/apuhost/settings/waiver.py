@@ -10,7 +10,7 @@ from typing import Annotated
 from pydantic import BeforeValidator, field_validator
 
 from apuhost import verdict_ids
-from apuhost.settings.model import Model
+from apuhost.settings.model import Model, refuse
 
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 ALLOWED = "verdicts, each with id, reason and perhaps until, a day as 2027-03-01"
@@ -63,6 +63,4 @@ def each_once(waivers: Sequence[Waiver]) -> None:
         ValueError: of two with different days one would count, and nobody could say which.
     """
     counts = Counter(waiver.id for waiver in waivers)
-    twice = next((name for name, count in counts.items() if count > 1), None)
-    if twice:
-        raise ValueError(f"{twice} stands twice")
+    refuse(f"{name} stands twice" for name, count in counts.items() if count > 1)
