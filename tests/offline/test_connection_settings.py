@@ -58,7 +58,7 @@ def test_what_is_allowed(key: str, value: object) -> None:
         pytest.param("ssh_config_file", False, "as text", id="no ssh config"),
         pytest.param("ssh_strict_host_key_checking", True, "as text", id="strict, but no text"),
         pytest.param("ssh_forward_agent", "yes", "True or False", id="a word for yes"),
-        pytest.param("ssh_paramiko_connect_kwargs", [1], "a dict", id="a list for a dict"),
+        pytest.param("ssh_paramiko_connect_kwargs", [1], "keywords", id="a list for keywords"),
         pytest.param("_sudo", "no", "True (become root", id="a word for no: it would mean yes"),
         pytest.param("_sudo", 1, "True (become root", id="a number for yes"),
         pytest.param("_sudo_user", "admin", "not used", id="another user by sudo"),
@@ -76,17 +76,19 @@ def test_what_is_not_allowed_says_what_is(key: str, value: object, told: str) ->
 
 
 @pytest.mark.parametrize(
-    ("key", "value"),
+    ("key", "value", "kind"),
     [
-        ("_sudo_password", 5551234),
-        ("_sudo_password", ["hush"]),
-        ("ssh_password", "hush"),
-        ("ssh_key_password", 5551234),
+        ("_sudo_password", 5551234, "a number"),
+        ("_sudo_password", ["hush"], "a list"),
+        ("_sudo_password", {"hush": 1}, "names with values"),
+        ("ssh_password", "hush", "a text"),
+        ("ssh_password", b"hush", "no text"),
+        ("ssh_key_password", True, "True or False"),
     ],
 )
-def test_a_wrong_secret_is_named_and_not_shown(key: str, value: object) -> None:
+def test_a_wrong_secret_is_named_and_not_shown(key: str, value: object, kind: str) -> None:
     (sentence,) = sentences(**{key: value})
-    assert sentence.startswith(f"{key} is ")
+    assert sentence.startswith(f"{key} is {kind}: ")
     assert not any(secret in sentence for secret in ("5551234", "hush"))
 
 

@@ -21,6 +21,7 @@ from apuhost.settings.boot import BootSettings
 from apuhost.settings.connection import (
     CONNECTION_DESCRIPTIONS,
     PYINFRA_KEYS,
+    SECRETS,
     ConnectionSettings,
     judged,
 )
@@ -174,7 +175,7 @@ def _problem(
 def _meant(detail: ErrorDetails, allowed: str) -> str:
     """The nearest right word, where a key or one of a few words was misspelt."""
     written = {"extra_forbidden": detail["loc"][-1], "literal_error": detail["input"]}
-    word = written.get(detail["type"])
+    word = None if detail["loc"][0] in SECRETS else written.get(detail["type"])
     return _nearest(word, tuple(re.findall(r"\w+", allowed))) if isinstance(word, str) else ""
 
 
@@ -199,6 +200,8 @@ def _without_secrets(value: object) -> object:
 
 def _shown(where: str, value: object) -> str:
     """A value, cut when its secrets are out of it: a key's name may say that it has a login."""
+    if where in SECRETS:
+        return str(value)  # its kind in words: that is all that is here of it
     try:
         text = json.dumps(_without_secrets(value), ensure_ascii=False, default=str)
     except (ValueError, TypeError):

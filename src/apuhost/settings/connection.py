@@ -37,6 +37,16 @@ Unused = Literal["", False] | None
 
 UNSET: Any = None
 
+_KINDS: Mapping[type, str] = {
+    str: "a text",
+    bool: "True or False",
+    int: "a number",
+    float: "a number",
+    list: "a list",
+    dict: "names with values",
+}
+"""What a secret is called where it is of the wrong kind."""
+
 
 class ConnectionSettings(Model):
     """pyinfra's keys that apuhost uses, those of its ssh connector, and those that must be unset.
@@ -49,7 +59,7 @@ class ConnectionSettings(Model):
     ssh_user: Login = UNSET
     ssh_password: Literal[""] = UNSET
     ssh_key: Text = UNSET
-    ssh_key_password: Literal["", "<str>"] = UNSET
+    ssh_key_password: Literal["", "a text"] = UNSET
     ssh_allow_agent: bool = UNSET
     ssh_look_for_keys: bool = UNSET
     ssh_forward_agent: bool = UNSET
@@ -62,7 +72,7 @@ class ConnectionSettings(Model):
     ssh_connect_retry_max_delay: Seconds = UNSET
     ssh_file_transfer_protocol: Literal["sftp", "scp"] = UNSET
     sudo: bool = Field(default=UNSET, alias="_sudo")
-    sudo_password: Literal["", "<str>"] | None = Field(default=UNSET, alias="_sudo_password")
+    sudo_password: Literal["", "a text"] | None = Field(default=UNSET, alias="_sudo_password")
     sudo_user: Unused = Field(default=UNSET, alias="_sudo_user")
     use_sudo_login: Unused = Field(default=UNSET, alias="_use_sudo_login")
     su_user: Unused = Field(default=UNSET, alias="_su_user")
@@ -77,7 +87,7 @@ _ROOT = "not used by apuhost: log in as root, or set _sudo = True"
 CONNECTION_DESCRIPTIONS: Mapping[str, str] = {
     "ssh_hostname": "an address or a name, without user@ and port",
     "ssh_port": f"a number, 1 to {MAX_PORT}",
-    "ssh_user": "the name to log in with, as text",
+    "ssh_user": "the name to log in with, as text: no blank in it, no - before it",
     "ssh_password": "not used by apuhost: set ssh_key, or have the key in an agent",
     "ssh_key": "path of the private key, as text",
     "ssh_key_password": "text",
@@ -87,7 +97,7 @@ CONNECTION_DESCRIPTIONS: Mapping[str, str] = {
     "ssh_config_file": "path of a file like ~/.ssh/config, as text",
     "ssh_known_hosts_file": "path of a file like ~/.ssh/known_hosts, as text",
     "ssh_strict_host_key_checking": "yes, accept-new, ask, no or off, as text",
-    "ssh_paramiko_connect_kwargs": "a dict of keywords for paramiko",
+    "ssh_paramiko_connect_kwargs": 'keywords for paramiko, as {"timeout": 30}',
     "ssh_connect_retries": "a number, 0 or more",
     "ssh_connect_retry_min_delay": "seconds",
     "ssh_connect_retry_max_delay": "seconds",
@@ -117,4 +127,4 @@ def judged(data: Mapping[str, Any]) -> dict[str, Any]:
 def _kind(value: object) -> str | None:
     if value is None or value == "":
         return value
-    return f"<{type(value).__name__}>"
+    return _KINDS.get(type(value), "no text")
