@@ -164,6 +164,35 @@ def test_a_host_that_cannot_be_reached_is_one_line(
     assert told in line
 
 
+KEY = "there is no such file on this machine"
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "told"),
+    [
+        pytest.param("box1", "{home}/id", "", id="there"),
+        pytest.param("box1", "~/id", "", id="at home"),
+        pytest.param("box1", "{home}/nosuch", f"ssh_key is {{home}}/nosuch: {KEY}", id="not there"),
+        pytest.param("box1", "~/nosuch", f"ssh_key is ~/nosuch: {KEY}", id="not at home"),
+        pytest.param("box1", "{home}", f"ssh_key is {{home}}: {KEY}", id="a folder"),
+        pytest.param("@local", "/nosuch", "", id="this machine needs none"),
+    ],
+)
+def test_a_key_that_is_not_there_is_told_before_any_contact(  # noqa: PLR0913, PLR0917
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, key: str, told: str
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "id").touch()
+    host = Host(name, (), {"ssh_key": key.format(home=tmp_path)})
+    if not told:
+        assert name in inventory.settings(file, [host])
+        return
+    with pytest.raises(InventoryError) as raised:
+        inventory.settings(file, [host])
+    (line, _) = str(raised.value).splitlines()
+    assert line.endswith(f": {name}: {told.format(home=tmp_path)}")
+
+
 SOURCES = {
     "site.py": 'hosts = [("box1", {"kernel_gtt_gib": 48}), ("box2", dict(ssh_port=22))]\n',
     "group_data/all.py": "_sudo = True\nkernel_gtt_gib = 32\nkernel_amd_iommu = 'on'\n",

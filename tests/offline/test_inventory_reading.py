@@ -93,6 +93,18 @@ def test_an_exception_is_told_with_its_file_and_line(
             "a host's name is empty",
             id="an empty name",
         ),
+        *[
+            pytest.param(
+                '--> An internal exception occurred:\n\n  File "/pyinfra.py", line 9, in x\n'
+                f"    data.update(x)\n{error}\n",
+                "something in it is no host",
+                id=error,
+            )
+            for error in (
+                "ValueError: dictionary update sequence element #0 has length 1; 2 is required",
+                "TypeError: 'int' object is not iterable",
+            )
+        ],
         pytest.param(
             "--> Loading config...\n--> pyinfra error: Invalid connector: nosuch\n",
             "Invalid connector: nosuch",

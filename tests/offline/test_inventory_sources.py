@@ -55,6 +55,9 @@ def test_a_nul_byte_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         pytest.param('a = [("box1", {"x": 1})]\nb = [("box1", {"y": 2})]\n', id="other keys"),
         pytest.param('a = [("box1", {"x": 1})]\nb = [("box1", {"x": 1})]\n', id="one value"),
         pytest.param('a = [("b1", {"x": 1}), ("b2", {"x": 2})]\n', id="two hosts"),
+        pytest.param('a = [("b1", {"x": 1, "x": 1, **{}})]\n', id="a key twice, one value"),
+        pytest.param('_pair = "a", "b"\nx, y = _pair\nz = (["b1"], {})\n', id="a pair of its own"),
+        pytest.param('a = [("b1", dict(x=1)), ("b2", DATA)]\n', id="data of a call or a name"),
         pytest.param("hosts = [*range(3), (1, 2), (), ('a',)]\nx: int\n", id="no hosts of ours"),
     ],
 )
@@ -77,6 +80,24 @@ def test_lists_that_disagree_on_a_host(
     assert sentence == "site.py:2: box1 is there twice, with another x in line 1"
 
 
+TWICE = "stands twice in one {...}, first in line 1, with another value: take one out"
+
+
+def test_a_key_that_stands_twice_in_one_hosts_data_is_told_as_that(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = 'hosts = [("box1", {"x": 1,\n "x": 2})]\n'
+    assert told(inventory(tmp_path, text), monkeypatch) == f"site.py:2: x {TWICE}"
+
+
+def test_a_key_that_stands_twice_is_found_in_every_file_and_at_every_depth(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = b'models_list = [{"name": "a", "parameters": {"num_ctx": 1,\n"num_ctx": 2}}]\n'
+    sentence = told(inventory(tmp_path, GOOD, data), monkeypatch)
+    assert sentence == f"group_data/all.py:2: num_ctx {TWICE}"
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
@@ -87,6 +108,12 @@ def test_lists_that_disagree_on_a_host(
         pytest.param(
             'hosts = [\n ("b", {}, {"x": 1})]\n', ":2: b has more than its data", id="third"
         ),
+        pytest.param('hosts = ("box1", {"x": 1})\n', ":1: hosts is no list: put [ ]", id="a host"),
+        pytest.param('pair = "box1", "box2"\n', ":1: pair is no list", id="two names"),
+        *[
+            pytest.param(f'hosts = [("b", {data})]\n', ":1: b has data that are no", id=data)
+            for data in ("[1]", '"x"', "5", "(1, 2)", "None")
+        ],
     ],
 )
 def test_what_would_be_passed_over_is_told(

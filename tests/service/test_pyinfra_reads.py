@@ -48,6 +48,12 @@ def test_wrong_types_of_every_host_are_told(tmp_path: Path) -> None:
         pytest.param("import sys\nsys.exit(0)\n", ":2: SystemExit: 0", id="ends itself well"),
         pytest.param("import os\nos.environ['X1Y2']\n", ":2: KeyError: 'X1Y2'", id="environment"),
         pytest.param("return\n", ":1: SyntaxError: 'return' outside function", id="no function"),
+        *[
+            pytest.param(
+                f'DATA = {data}\nhosts = [("a", DATA)]\n', ": something in it is no host", id=data
+            )
+            for data in ("5", '"x"', "[1]")
+        ],
         pytest.param('hosts = ["@nosuch/x"]\n', ": Invalid connector: nosuch", id="connector"),
     ],
 )

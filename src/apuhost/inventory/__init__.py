@@ -1,5 +1,6 @@
 """The inventory: pyinfra's merged data of every host, --limit as pyinfra means it, key origins."""
 
+import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -67,7 +68,7 @@ def settings(path: Path, hosts: Iterable[Host]) -> dict[str, Settings]:
     for host in hosts:
         unreachable = _unreachable(host)
         resolved, wrong = (None, unreachable) if unreachable else resolve(host.name, host.data)
-        problems += wrong
+        problems += (*wrong, *_lost_key(host))
         if resolved is not None:
             found[host.name] = resolved
     if problems:
@@ -83,6 +84,17 @@ def _unreachable(host: Host) -> tuple[Problem, ...]:
     if not (connector == "@local" or "ssh_hostname" in host.data or _HOSTNAME.fullmatch(host.name)):
         return (Problem(host.name, host.name, "cannot be a host name: set its ssh_hostname"),)
     return ()
+
+
+def _lost_key(host: Host) -> tuple[Problem, ...]:
+    """That the private key is not here: ssh itself would only say that it may not log in."""
+    named = host.data.get("ssh_key")
+    if host.name == "@local" or not isinstance(named, str) or not named.isprintable() or not named:
+        return ()
+    if Path(os.path.expanduser(named)).is_file():  # noqa: PTH111  (~nobody stays as it is)
+        return ()
+    sentence = f"ssh_key is {named}: there is no such file on this machine"
+    return (Problem(host.name, "ssh_key", sentence),)
 
 
 def _limited(hosts: tuple[Host, ...], limits: tuple[str, ...]) -> tuple[Host, ...]:

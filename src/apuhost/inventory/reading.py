@@ -52,6 +52,8 @@ _MEANING = {
     "IndexError: string index out of range": "a host's name is empty",
     "IndexError: tuple index out of range": "a host's tuple has no data",
 }
+# Where pyinfra stumbles over what the file gave it, Python's words for that help nobody.
+_PYTHONS = re.compile(r"^(?:Attribute|Index|Key|Type|Value)Error: .*")
 _IGNORED = re.compile(r'^\s*Ignoring host group "(.+?)"\.', re.MULTILINE)
 
 
@@ -123,7 +125,8 @@ def fault(inventory: Path, stderr: str) -> str | None:
     for name, line in reversed(_FRAME.findall(stderr)):
         if name in ours:
             return f"{shown(ours[name])}:{line}: {_OURS.sub('', sentence)}"
-    return f"{shown(inventory)}: {_MEANING.get(sentence, sentence)}; {HINT}"
+    meaning = _MEANING.get(sentence) or _PYTHONS.sub("something in it is no host", sentence)
+    return f"{shown(inventory)}: {meaning}; {HINT}"
 
 
 def _sentence(stderr: str) -> str | None:

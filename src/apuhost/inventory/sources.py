@@ -26,11 +26,14 @@ def check(inventory: Path) -> None:
     """What shows without running anything; pyinfra names no file for it, or says nothing.
 
     Raises:
-        InventoryError: a file is no Python or no plain UTF-8; two lists disagree on a host; what
-            stands there would be passed over.
+        InventoryError: a file is no Python or no plain UTF-8; one host's data disagree, or two
+            lists on a host; what stands there would be passed over.
     """
-    tree, *_ = [_tree(file) for file in files(inventory)]
-    for line, sentence in (*_disagreements(tree), *_without_effect(tree)):
+    trees = {file: _tree(file) for file in files(inventory)}
+    for file, tree in trees.items():
+        for line, sentence in _repeated(tree):
+            raise InventoryError(f"{shown(file)}:{line}: {sentence}")
+    for line, sentence in (*_disagreements(trees[inventory]), *_without_effect(trees[inventory])):
         raise InventoryError(f"{shown(inventory)}:{line}: {sentence}")
 
 
@@ -82,6 +85,21 @@ def _tree(file: Path) -> ast.Module:
         raise InventoryError(f"{shown(file)}: not Python: {error}") from error
 
 
+def _repeated(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Keys that stand twice between two braces, with another value: Python takes the last."""
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Dict):
+            continue
+        seen: dict[str, ast.expr] = {}
+        for key, value in zip(node.keys, node.values, strict=True):
+            if not isinstance(key, ast.Constant) or not isinstance(key.value, str):
+                continue
+            first = seen.setdefault(key.value, value)
+            if ast.dump(first) != ast.dump(value):
+                where = f"first in line {first.lineno}, with another value"
+                yield key.lineno, f"{key.value} stands twice in one {{...}}, {where}: take one out"
+
+
 def _disagreements(tree: ast.Module) -> Iterator[tuple[int, str]]:
     """Hosts that two places give another value for one key: pyinfra takes the last in silence."""
     seen: dict[tuple[str, str], tuple[str, int]] = {}
@@ -93,7 +111,7 @@ def _disagreements(tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 
 def _without_effect(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """What pyinfra passes over in silence: settings that are no host's, data too many, a dict."""
+    """What pyinfra passes over in silence, or takes for other hosts, or does not explain."""
     used = {
         node.id
         for node in ast.walk(tree)
@@ -105,10 +123,27 @@ def _without_effect(tree: ast.Module) -> Iterator[tuple[int, str]]:
             yield statement.lineno, f"{words}, or into a host's own data"
         elif name in ("hosts", "all") and isinstance(statement.value, ast.Dict | ast.Set):
             yield statement.lineno, f"{name} is no list: {HINT}"
+        elif not name.startswith("_") and _is_one_host(statement.value):
+            # Each letter of the name would be a host.
+            yield statement.lineno, f"{name} is no list: put [ ] around it, or call it _{name}"
     for item in _items(tree):
         match item:
             case ast.Tuple(elts=[ast.Constant(value=str(name)), _, _, *_]):
                 yield item.lineno, f"{name} has more than its data: {HINT}"
+            case ast.Tuple(elts=[ast.Constant(value=str(name)), data]) if _is_plain(data):
+                yield data.lineno, f"{name} has data that are no names with values: {HINT}"
+
+
+def _is_one_host(value: ast.expr | None) -> bool:
+    match value:
+        case ast.Tuple(elts=[ast.Constant(value=str()), *_]):
+            return True
+    return False
+
+
+def _is_plain(data: ast.expr) -> bool:
+    """Whether it is written out, and is no dict."""
+    return isinstance(data, ast.Constant | ast.List | ast.Tuple | ast.Set | ast.ListComp)
 
 
 def _assigned(tree: ast.Module) -> Iterator[tuple[str, ast.Assign | ast.AnnAssign]]:
