@@ -9,6 +9,10 @@ def test_models_are_pinned(holds: Holds) -> None:
     holds("models.pinned")
 
 
+def test_ollama_is_new_enough(holds: Holds) -> None:
+    holds("models.requires")
+
+
 def test_parameters(holds: Holds) -> None:
     holds("models.parameters")
 

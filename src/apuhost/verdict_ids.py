@@ -36,7 +36,13 @@ OLLAMA = (
     "ollama.prompt_cache",
 )
 
-MODELS = ("models.pinned", "models.parameters", "models.loaded", "models.preload")
+MODELS = (
+    "models.pinned",
+    "models.requires",
+    "models.parameters",
+    "models.loaded",
+    "models.preload",
+)
 
 MODELS_ACTIVE = ("models.generation",)
 """Asked only where the hosts were let work (--active)."""

@@ -138,7 +138,7 @@ def test_a_deploy_needs_no_registry_and_one_is_enough(model: dict[str, Any], box
 # What a registry offers.
 
 
-def offered(model: Model = QWEN, requires: str | None = None) -> Offer:
+def offered(model: Model = QWEN, requires: str = "") -> Offer:
     manifest = parse(model.pulled)
     return Offer(manifest.digest, manifest.layers, manifest.config, model.offered, requires)
 

@@ -194,7 +194,7 @@ def test_an_offer_for_every_ollama() -> None:
     config = {**CONFIG, "digest": f"sha256:{hexadecimal('{}')}", "size": 2}
     text = json.dumps({"config": config, "layers": LAYERS[:2]})
     found = model_manifest.parse_offer(offer({"manifest": text, "config": "{}"}))
-    assert (found.requires, found.parameters) == (None, {})
+    assert (found.requires, found.parameters) == ("", {})
 
 
 @pytest.mark.parametrize(

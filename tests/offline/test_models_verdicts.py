@@ -281,6 +281,8 @@ def test_where_nothing_is_asked_there_is_nothing_to_judge() -> None:
     [
         ("models.pinned", "model_store"),
         ("models.pinned", "ollama_api"),
+        ("models.requires", "model_store"),
+        ("models.requires", "ollama_api"),
         ("models.parameters", "model_store"),
         ("models.loaded", "ollama_api"),
         ("models.loaded", "model_store"),

@@ -506,6 +506,7 @@ def sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
+CONFIG = b'{"model_format":"gguf","requires":"0.30.0"}'
 PARAMETERS = b'{"num_ctx":4096,"stop":["a b"]}'
 OTHER_PARAMETERS = b'{"temperature":0.5}\n'
 
@@ -521,7 +522,11 @@ def manifest(parameters: bytes, end: bytes = b"", indent: int | None = None) -> 
         }
         for kind, content in blobs.items()
     ]
-    config = {"mediaType": "x", "digest": f"sha256:{sha256(b'{}')}", "size": 2}
+    config = {
+        "mediaType": "application/vnd.docker.container.image.v1+json",
+        "digest": f"sha256:{sha256(CONFIG)}",
+        "size": len(CONFIG),
+    }
     text = json.dumps({"layers": layers, "config": config}, indent=indent)
     return text.encode() + end
 
@@ -544,7 +549,7 @@ def mount(tmp_path: Path) -> Path:
         file.write_bytes(content)
     blobs = folder / "models" / "blobs"
     blobs.mkdir()
-    for content in (b"ggu", b"{}", PARAMETERS, OTHER_PARAMETERS):
+    for content in (b"ggu", CONFIG, PARAMETERS, OTHER_PARAMETERS):
         (blobs / f"sha256-{sha256(content)}").write_bytes(content)
     (blobs / f"sha256-{'0' * 64}-partial-1").write_bytes(b"")
     (folder / "id_ed25519").write_text(SECRET)
@@ -578,6 +583,7 @@ def test_models_are_read_in_the_folder_that_is_mounted(host: Host, mount: Path) 
     parameters = {model.name: model.parameters for model in found.models}
     assert parameters["m:latest"] == {"num_ctx": 4096, "stop": ["a b"]}
     assert parameters["me/m.b:1"] == {"temperature": 0.5}
+    assert {model.requires for model in found.models} == {"0.30.0"}
     assert found.broken == (f"{mount}/models/manifests/hub.lan:5000/library/broken/x",)
     assert found.partial == (f"sha256-{'0' * 64}-partial-1",)
     assert found.blobs[f"sha256-{sha256(PARAMETERS)}"] == len(PARAMETERS)

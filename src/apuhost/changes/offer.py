@@ -69,7 +69,7 @@ def _another(model: PinnedModel, offered: Offer, facts: HostFacts) -> Iterator[s
 
 def _unfit(model: PinnedModel, offered: Offer, derived: Derived, facts: HostFacts) -> Iterator[str]:
     version = derived.settings.ollama.version
-    if newer(offered.requires or "", version):
+    if newer(offered.requires, version):
         yield f"it needs Ollama {offered.requires}, ollama_image is {version}"
     free, missing = facts.model_store.free_bytes, _missing_bytes(offered, facts)
     if free is not None and missing and missing + FREE_BYTES > free:

@@ -15,6 +15,7 @@ from apuhost.probes.json_values import load_object, member, objects
 
 KIND = "application/vnd.ollama.image."
 PARAMS = f"{KIND}params"
+CONFIG = "application/vnd.docker.container.image.v1+json"
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 
 
@@ -57,13 +58,13 @@ class Manifest:
 
 @dataclass(frozen=True)
 class Offer:
-    """What a registry gives for a name, and the version of Ollama that it says it needs."""
+    """What a registry gives for a name; `requires` as `requires` reads it."""
 
     digest: str
     layers: tuple[Layer, ...]
     config: Layer
     parameters: Mapping[str, Any]
-    requires: str | None
+    requires: str
 
 
 def weights(layers: Iterable[Layer]) -> frozenset[str]:
@@ -104,6 +105,19 @@ def parameters(manifest: Manifest, blobs: Mapping[str, str]) -> Mapping[str, Any
     return found
 
 
+def requires(config: Layer, blobs: Mapping[str, str]) -> str:
+    """Return the version of Ollama that a model needs; "" when it does not say.
+
+    Args:
+        config: the layer that tells it.
+        blobs: texts by their SHA-256 in hex.
+
+    Raises:
+        ParseError: the blob is not there, or is no JSON object.
+    """
+    return member(load_object(_content(config, blobs)), "requires", "")
+
+
 def parse_offer(text: str) -> Offer:
     """Read the framed files of an offer: `manifest`, and the blobs of config and parameters.
 
@@ -117,13 +131,12 @@ def parse_offer(text: str) -> Offer:
         raise ParseError("the registry gave no manifest")
     manifest = parse(texts["manifest"])
     blobs = {sha256(content): content for content in texts.values()}
-    config = load_object(_content(manifest.config, blobs))
     return Offer(
         digest=manifest.digest,
         layers=manifest.layers,
         config=manifest.config,
         parameters=parameters(manifest, blobs),
-        requires=member(config, "requires", "") or None,
+        requires=requires(manifest.config, blobs),
     )
 
 

@@ -12,7 +12,15 @@ from typing import Any
 from apuhost.probes import ParseError, files, model_manifest
 from apuhost.probes.container_commands import CONTAINER, DOCKER_TIMEOUT_S, OLLAMA
 from apuhost.probes.files import TextFile
-from apuhost.probes.model_manifest import PARAMS, Layer, Manifest, Offer, parse_offer, sha256
+from apuhost.probes.model_manifest import (
+    CONFIG,
+    PARAMS,
+    Layer,
+    Manifest,
+    Offer,
+    parse_offer,
+    sha256,
+)
 from apuhost.probes.model_names import name_at, short_name
 from apuhost.probes.pairs import whole_number
 
@@ -24,7 +32,9 @@ KEPT = "/var/lib/apuhost/models"
 _MODELS = "/root/.ollama/models"
 _ANY = "*/*/*/*"
 _MOST_BYTES = 16 * 1024 * 1024
-_MOST_PARAMS_BYTES = 64 * 1024
+_MOST_BYTES_OF_A_BLOB = 64 * 1024
+_TOLD = f"{PARAMS}|{CONFIG}".replace("+", "[+]")
+"""The kinds of blobs whose text is read, as sed's expression."""
 
 # `.Id` makes the client take docker's answer as it is: see containers.py.
 _PLACE = (
@@ -62,10 +72,10 @@ case "$store" in */models)
   frame blobs "$(find -L "$store/blobs" -maxdepth 1 -type f -printf '%f %s\\n')"
   {files.command(f'"$store"/manifests/{_ANY}')}
   for digest in $(cat "$store"/manifests/{_ANY} | tr -d ' \\t\\r\\n' | tr '{{}}' '\\n\\n' |
-    sed -nE '\\~"mediaType":"{PARAMS}"~s/.*"digest":"sha256:([0-9a-f]{{64}})".*/\\1/p' | sort -u)
+    sed -nE '\\~"mediaType":"({_TOLD})"~s/.*"digest":"sha256:([0-9a-f]{{64}})".*/\\1/p' | sort -u)
   do
     set -- "$store/blobs/sha256-$digest"
-    [ -f "$1" ] && [ "$(wc -c <"$1")" -le {_MOST_PARAMS_BYTES} ] || continue
+    [ -f "$1" ] && [ "$(wc -c <"$1")" -le {_MOST_BYTES_OF_A_BLOB} ] || continue
     {files.command('"$1"')}
   done
 esac
@@ -80,7 +90,8 @@ class StoredModel:
 
     `digest` is that of /api/tags; `parameters` are its options, {} without any; `whole` says
     that every blob is there in its size and that the parameters can be read (other blobs are
-    not hashed: they are gigabytes).
+    not hashed: they are gigabytes). `requires` is the version of Ollama that it needs, "" when it
+    does not say, None where its configuration cannot be read.
     """
 
     name: str
@@ -89,6 +100,7 @@ class StoredModel:
     layers: tuple[Layer, ...]
     config: Layer
     parameters: Mapping[str, Any]
+    requires: str | None
     whole: bool
 
 
@@ -199,8 +211,16 @@ def _stored(
         layers=manifest.layers,
         config=manifest.config,
         parameters=parameters,
+        requires=_requires(manifest, texts),
         whole=whole,
     )
+
+
+def _requires(manifest: Manifest, texts: Mapping[str, str]) -> str | None:
+    try:
+        return model_manifest.requires(manifest.config, texts)
+    except ParseError:
+        return None
 
 
 def _kept(found: tuple[TextFile, ...], texts: Mapping[str, str]) -> Iterator[KeptManifest]:

@@ -14,6 +14,8 @@ from apuhost.settings.models import PinnedModel, gpu_layers
 from apuhost.verdicts import Found
 from apuhost.verdicts.several import several
 
+NONE_ASKED = "models_list names none"
+
 
 @dataclass(frozen=True)
 class Judged:
@@ -71,6 +73,16 @@ def judged(derived: Derived, facts: HostFacts) -> tuple[Judged, ...]:
         )
         for name in dict.fromkeys((*asked, *here))
     )
+
+
+def each_asked(derived: Derived, look: Callable[[PinnedModel], Found]) -> Found:
+    """The same look at every model of the inventory; without one there is nothing to show.
+
+    Raises:
+        Unreadable: as `several`.
+    """
+    models = derived.settings.models.models_list
+    return several(models, look, lambda model: model.name) if models else Found(None, NONE_ASKED)
 
 
 def each(

@@ -1,7 +1,6 @@
 """Verdicts on the models role: the pinned models, with our parameters, loaded, and generating."""
 
 import json
-from collections.abc import Callable
 from datetime import UTC, datetime
 
 from apuhost import verdict_ids
@@ -15,12 +14,12 @@ from apuhost.settings import Settings
 from apuhost.settings.models import PinnedModel
 from apuhost.verdicts import Found, Layer, Question, Severity, Status, Verdict, judge
 from apuhost.verdicts.generation import generation
+from apuhost.verdicts.loaded import each_asked, same_name
 from apuhost.verdicts.loaded import loaded as loaded_models
-from apuhost.verdicts.loaded import same_name
 from apuhost.verdicts.parameter import DEPLOY
+from apuhost.verdicts.requires import requires
 from apuhost.verdicts.several import several
 
-NONE_ASKED = "models_list names none"
 NONE_PRELOADED = "models_list preloads none"
 AGAIN = f"systemctl restart {changes.UNIT_NAME}"
 
@@ -33,7 +32,7 @@ ACTIVE_IDS = verdict_ids.MODELS_ACTIVE
 
 def verdicts(_: Settings, derived: Derived, facts: HostFacts) -> tuple[Verdict, ...]:
     """Every verdict of this concern, in a fixed order."""
-    asked = (pinned, parameters, loaded, preload)
+    asked = (pinned, requires, parameters, loaded, preload)
     return (*(judged(derived, facts) for judged in asked), *generation(derived, facts))
 
 
@@ -43,8 +42,11 @@ def pinned(derived: Derived, facts: HostFacts) -> Verdict:
     found = judge(
         Question("models.pinned", f"{expected}, by the pinned digest"),
         (
-            (Layer.CONFIGURED, lambda: _each(derived, lambda model: _stored(model, facts))),
-            (Layer.EFFECTIVE, lambda: _each(derived, lambda model: _listed(model, derived, facts))),
+            (Layer.CONFIGURED, lambda: each_asked(derived, lambda model: _stored(model, facts))),
+            (
+                Layer.EFFECTIVE,
+                lambda: each_asked(derived, lambda model: _listed(model, derived, facts)),
+            ),
         ),
     )
     loose = [model for model in derived.settings.models.models_list if not model.digest]
@@ -64,7 +66,7 @@ def parameters(derived: Derived, facts: HostFacts) -> Verdict:
     """Has every model our parameters, its registry's beside them, and no other?"""
     return judge(
         Question("models.parameters", "every model's parameters as in the inventory"),
-        ((Layer.CONFIGURED, lambda: _each(derived, lambda model: _options(model, facts))),),
+        ((Layer.CONFIGURED, lambda: each_asked(derived, lambda model: _options(model, facts))),),
     )
 
 
@@ -87,11 +89,6 @@ def preload(derived: Derived, facts: HostFacts) -> Verdict:
             (Layer.LIVE, lambda: _ran(derived, facts)),
         ),
     )
-
-
-def _each(derived: Derived, look: Callable[[PinnedModel], Found]) -> Found:
-    models = derived.settings.models.models_list
-    return several(models, look, _name) if models else Found(None, NONE_ASKED)
 
 
 def _name(model: PinnedModel) -> str:

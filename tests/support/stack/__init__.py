@@ -36,7 +36,6 @@ from tests.support.stack.frames import (
 )
 from tests.support.stack.models import (
     BLOBS,
-    CONFIG,
     GIB,
     QWEN,
     Model,
@@ -90,7 +89,6 @@ __all__ = [
     "CACHE",
     "COMPOSE_FILE",
     "COMPUTE",
-    "CONFIG",
     "CONTAINER",
     "DAEMON_JSON",
     "DOCKER_DOWN",

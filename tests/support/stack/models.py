@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from apuhost.probes import model_manifest
 from apuhost.probes.files import TextFile, frame
 from apuhost.probes.model_names import manifest_path
 from apuhost.probes.model_store import KEPT
@@ -31,6 +32,7 @@ class Model:
     )
     weights: str = "weights"
     projector: str = "projector"
+    requires: str = "0.30.0"
 
     @property
     def pulled(self) -> str:
@@ -51,7 +53,7 @@ class Model:
     @property
     def blobs(self) -> dict[str, int]:
         """Every blob with its size, the registry's parameters among them."""
-        layers = [*self._layers(self.offered), *self._layers(self.parameters), CONFIG]
+        layers = [*self._layers(self.offered), *self._layers(self.parameters), self._config]
         return {layer["digest"].replace(":", "-"): layer["size"] for layer in layers}
 
     @property
@@ -64,9 +66,20 @@ class Model:
         """The file of its projector in the container."""
         return f"{BLOBS}/sha256-{sha256(self.projector)}"
 
+    @property
+    def configuration(self) -> str:
+        """What its registry says of it."""
+        return json.dumps({"model_format": "gguf", "requires": self.requires})
+
+    @property
+    def _config(self) -> dict[str, Any]:
+        text = self.configuration
+        digest = f"sha256:{sha256(text)}"
+        return {"mediaType": model_manifest.CONFIG, "digest": digest, "size": len(text)}
+
     def _manifest(self, parameters: Mapping[str, Any], origin: Mapping[str, str]) -> str:
         layers = [{**layer, **origin} for layer in self._layers(parameters)]
-        members = {"schemaVersion": 2, "config": CONFIG, "layers": layers}
+        members = {"schemaVersion": 2, "config": self._config, "layers": layers}
         return json.dumps(members, separators=(",", ":"))
 
     def _layers(self, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -86,11 +99,6 @@ def _layer(kind: str, content: str, size: int) -> dict[str, Any]:
     return {"mediaType": media_type, "digest": f"sha256:{sha256(content)}", "size": size}
 
 
-CONFIG: dict[str, Any] = {
-    "mediaType": "application/vnd.docker.container.image.v1+json",
-    "digest": f"sha256:{sha256('config')}",
-    "size": 500,
-}
 QWEN = Model()
 
 
@@ -120,6 +128,6 @@ def _kept(model: Model) -> tuple[TextFile, ...]:
 
 def _stored(model: Model) -> tuple[TextFile, ...]:
     path = f"{VOLUME}/models/manifests/{manifest_path(model.name)}"
-    text = options(model.parameters)
-    blob = TextFile(f"{VOLUME}/models/blobs/sha256-{sha256(text)}", text)
-    return (TextFile(path, model.stored), blob)
+    texts = (options(model.parameters), model.configuration)
+    blobs = (TextFile(f"{VOLUME}/models/blobs/sha256-{sha256(text)}", text) for text in texts)
+    return (TextFile(path, model.stored), *blobs)
