@@ -17,6 +17,10 @@ def test_parameters(holds: Holds) -> None:
     holds("models.parameters")
 
 
+def test_no_tag_reloads_anothers_weights(holds: Holds) -> None:
+    holds("models.blob")
+
+
 def test_models_are_loaded(holds: Holds) -> None:
     holds("models.loaded")
 

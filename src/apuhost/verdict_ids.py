@@ -40,6 +40,7 @@ MODELS = (
     "models.pinned",
     "models.requires",
     "models.parameters",
+    "models.blob",
     "models.loaded",
     "models.preload",
 )

@@ -13,6 +13,7 @@ from apuhost.probes.units import Unit
 from apuhost.settings import Settings
 from apuhost.settings.models import PinnedModel
 from apuhost.verdicts import Found, Layer, Question, Severity, Status, Verdict, judge
+from apuhost.verdicts.blob import blob
 from apuhost.verdicts.generation import generation
 from apuhost.verdicts.loaded import each_asked, same_name
 from apuhost.verdicts.loaded import loaded as loaded_models
@@ -32,7 +33,7 @@ ACTIVE_IDS = verdict_ids.MODELS_ACTIVE
 
 def verdicts(_: Settings, derived: Derived, facts: HostFacts) -> tuple[Verdict, ...]:
     """Every verdict of this concern, in a fixed order."""
-    asked = (pinned, requires, parameters, loaded, preload)
+    asked = (pinned, requires, parameters, blob, loaded, preload)
     return (*(judged(derived, facts) for judged in asked), *generation(derived, facts))
 
 

@@ -1,0 +1,104 @@
+"""models.blob: does another stored tag lie on a model's weights that makes Ollama load them anew?
+
+Ollama holds a blob of weights once, whatever the tag that asked for it: a request for a tag with
+other parameters ends the runner that is there, and loads the same weights again (server/sched.go,
+needsReload). What neither tag sets, Ollama chooses by itself, which never counts.
+"""
+
+import json
+import shlex
+from collections.abc import Mapping
+
+from apuhost.derived import Derived
+from apuhost.host_facts import HostFacts, Unreadable
+from apuhost.probes.model_store import StoredModel
+from apuhost.settings.models import PinnedModel, gpu_layers
+from apuhost.verdicts import Found, Layer, Question, Severity, Verdict, judge
+from apuhost.verdicts.loaded import each_asked, same_name
+from apuhost.verdicts.parameter import DEPLOY
+from apuhost.verdicts.several import several
+
+FILES = ("adapter", "projector")
+DRAFTED = 4
+"""Tokens ahead where a draft model lies beside the weights and nobody says (modelOptions)."""
+
+
+def blob(derived: Derived, facts: HostFacts) -> Verdict:
+    """Does every stored tag that shares a model's weights run them as the model does?"""
+    expected = "no other tag that reloads a model's weights"
+    return judge(
+        Question("models.blob", expected, Severity.RECOMMENDED),
+        (
+            (
+                Layer.CONFIGURED,
+                lambda: each_asked(derived, lambda model: _shared(model, derived, facts)),
+            ),
+        ),
+    )
+
+
+def _shared(model: PinnedModel, derived: Derived, facts: HostFacts) -> Found:
+    own = facts.model_store.named(model.name)
+    if own is None:
+        raise Unreadable(f"{model.name} is not in the store (models.pinned)")
+    stored = facts.model_store.models
+    others = [each for each in stored if each is not own and _weights(each) & _weights(own)]
+    if not others:
+        return Found(True, "no other tag has its weights")
+    return several(others, lambda other: _alike(own, other, derived), lambda other: other.name)
+
+
+def _alike(own: StoredModel, other: StoredModel, derived: Derived) -> Found:
+    for model in (own, other):
+        if not model.whole:
+            raise Unreadable(f"{model.path}: its parameters or another blob of it cannot be read")
+    ours, theirs = (_runner(model, derived) for model in (own, other))
+    differing = next((name for name in ours if ours[name] != theirs[name]), None)
+    if differing is None:
+        return Found(True, "the same weights, with the same parameters")
+    here, there = _shown(ours[differing]), _shown(theirs[differing])
+    words = f"the same weights, {differing} {there} instead of {here}"
+    said = f"{other.path} has {min(_weights(own) & _weights(other))}, {differing} {there}"
+    return Found(False, words, said, _fix(other, differing, derived))
+
+
+def _weights(model: StoredModel) -> frozenset[str]:
+    return _digests(model, "model")
+
+
+def _digests(model: StoredModel, kind: str) -> frozenset[str]:
+    return frozenset(layer.digest for layer in model.layers if layer.kind == kind)
+
+
+def _runner(model: StoredModel, derived: Derived) -> Mapping[str, object]:
+    """What a runner is started with: each name is of a parameter, or of a kind of file."""
+    own = model.parameters
+    drafted = DRAFTED if _digests(model, "draft") else 0
+    return {
+        "num_ctx": own.get("num_ctx", derived.settings.ollama.ollama_context_length or None),
+        "num_batch": own.get("num_batch"),
+        "num_gpu": gpu_layers(own),
+        "num_thread": own.get("num_thread", 0),
+        "use_mmap": own.get("use_mmap"),
+        "main_gpu": own.get("main_gpu"),
+        "draft_num_predict": own.get("draft_num_predict", drafted),
+        **{kind: _digests(model, kind) for kind in FILES},
+    }
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, frozenset):
+        return ", ".join(sorted(value)) or "none"
+    return "not set" if value is None else json.dumps(value)
+
+
+def _fix(other: StoredModel, differing: str, derived: Derived) -> str:
+    """A tag that nobody asked for can go: the weights stay, the model has them."""
+    container = derived.settings.ollama.ollama_container_name
+    asked = {same_name(model.name) for model in derived.settings.models.models_list}
+    remove = f"docker exec {container} ollama rm {shlex.quote(other.name)}"
+    if same_name(other.name) not in asked:
+        return remove
+    if differing in FILES:
+        return f"take {other.name} out of models_list, then {remove}"
+    return f"write one {differing} for both into models_list, then {DEPLOY}"
