@@ -18,6 +18,7 @@ from apuhost.probes import (
     boots,
     cmdline,
     compose,
+    container_packages,
     containers,
     cpuinfo,
     daemon_json,
@@ -215,6 +216,11 @@ class HostFacts:
     def containers(self) -> containers.Containers:
         """Containers, images, volumes."""
         return self._read("containers", containers.parse)
+
+    @cached_property
+    def container_packages(self) -> container_packages.ContainerPackages:
+        """Packages in Ollama's container."""
+        return self._read("container_packages", container_packages.parse)
 
     @cached_property
     def compose(self) -> compose.Compose:

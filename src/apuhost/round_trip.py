@@ -14,8 +14,8 @@ _NAMES = (
     "machine", "os_release", "kernel", "cmdline", "meminfo", "boot", "loader", "grub", "grub_cfg",
     "modprobe", "modules", "gpus", "gpu_firmware", "iommu", "cpuinfo", "dmi_memory", "kernel_log",
     "disk", "packages", "apt_sources", "accounts", "nodes", "vulkaninfo", "docker", "daemon_json",
-    "containers", "compose", "ollama_api", "model_store", "runners", "ollama_log", "units",
-    "firewall", "boots",
+    "containers", "container_packages", "compose", "ollama_api", "model_store", "runners",
+    "ollama_log", "units", "firewall", "boots",
 )  # fmt: skip
 """Modules of apuhost.probes, in the order of asking."""
 
@@ -29,7 +29,7 @@ ACTIVE_PROBES: Mapping[str, ModuleType] = {"generation": generation}
 _EVERY: Mapping[str, ModuleType] = {**PROBES, **ACTIVE_PROBES}
 
 _JUDGED_ONLY = frozenset(
-    {"boots", "cpuinfo", "dmi_memory", "gpu_firmware", "iommu", "kernel_log"}
+    {"boots", "container_packages", "cpuinfo", "dmi_memory", "gpu_firmware", "iommu", "kernel_log"}
     | {"ollama_log", "runners", "vulkaninfo"}
 )
 

@@ -175,6 +175,7 @@ def test_nothing_changed_since_the_last_report() -> None:
         ("Mesa", "25.0.5-1", "25.0.7-2"),
         ("GPU firmware", "20250210-1", "20250410-2"),
         ("Ollama's image", "0123456789ab", stack.IMAGE_DIGEST.removeprefix("sha256:")[:12]),
+        ("Mesa in its container", "25.0.7-0ubuntu0.24.04.1", "25.2.8-0ubuntu0.24.04.1"),
         ("Docker", "20.10.24", versions(host_facts())["Docker"]),
     ],
 )
@@ -191,6 +192,16 @@ def test_each_version_that_changed_is_named_with_the_one_before(
 def test_what_the_last_report_could_not_tell_is_not_compared() -> None:
     last = replace(NOTED, versions={"kernel": NOTED.versions["kernel"]})
     assert told(replace(host_facts(), last=last), "boot.unchanged").status == "pass"
+
+
+def test_a_mesa_that_only_now_cannot_be_read_is_unknown() -> None:
+    """A report of an older apuhost, which did not ask for it, has nothing to compare."""
+    stopped = also(host_facts(), container_packages="refused Ollama's container does not run\n")
+    found = told(replace(stopped, last=NOTED), "boot.unchanged")
+    assert (found.status, "does not run" in found.reason) == (Status.UNKNOWN, True)
+    older = {key: each for key, each in NOTED.versions.items() if key != "Mesa in its container"}
+    unasked = replace(stopped, last=replace(NOTED, versions=older))
+    assert told(unasked, "boot.unchanged").status == "pass"
 
 
 def test_the_boot_before_counts_where_no_report_is_kept() -> None:
@@ -234,6 +245,10 @@ def test_ubuntus_firmware_and_a_host_without_any() -> None:
     )
     assert versions(also(host_facts(), packages=ubuntu))["GPU firmware"].startswith("20240318")
     bare = also(
-        host_facts(), packages="native amd64\nend\n", docker=stack.NO_DOCKER, containers="absent\n"
+        host_facts(),
+        packages="native amd64\nend\n",
+        docker=stack.NO_DOCKER,
+        containers="absent\n",
+        container_packages="absent\n",
     )
     assert {value for name, value in versions(bare).items() if name != "kernel"} == {"none"}

@@ -425,6 +425,14 @@ def test_what_could_not_be_read_is_unknown(verdict_id: str, missing: str) -> Non
     assert (found.status, missing in found.reason) == (Status.UNKNOWN, True)
 
 
+def test_the_mesa_that_ollama_computes_with_is_told() -> None:
+    found = verdict(HEALTHY, "ollama.gpu")
+    assert found.observed.endswith(", Mesa 25.2.8-0ubuntu0.24.04.1 in its container")
+    silent = also(HEALTHY, container_packages="refused Ollama's container does not run\n")
+    assert verdict(silent, "ollama.gpu").status is Status.PASS
+    assert "Mesa" not in verdict(silent, "ollama.gpu").observed
+
+
 DOWN = host_facts(
     docker=stack.docker_down(),
     containers=f"refused {stack.DOCKER_DOWN}\n",

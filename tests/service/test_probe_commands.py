@@ -26,6 +26,7 @@ import pytest
 from apuhost.probes import (
     ParseError,
     compose,
+    container_packages,
     containers,
     docker,
     firewall,
@@ -651,6 +652,70 @@ def test_docker_tells_where_the_store_lies(created: Daemon) -> None:
     found = model_store.parse(created.read(model_store))
     assert found.directory == f"{created.socket.parent}/data/volumes/ollama/_data"
     assert found.free_bytes
+
+
+STATUS = """\
+Package: mesa-vulkan-drivers
+Status: install ok installed
+Architecture: amd64
+Version: 25.2.8-0ubuntu0.24.04.1
+Description: Mesa Vulkan graphics drivers
+ Version: 1
+
+Package: libvulkan1
+Status: install ok installed
+Version: 1.3.275.0-1build1
+
+Package: mesa-va-drivers
+Status: deinstall ok config-files
+Version: 24.0.5
+
+Package: bash
+Status: install ok installed
+Version: 5.2
+"""
+
+
+def listed(host: Host, folder: Path, pid: int = 1) -> str:
+    """What the probe prints of a container whose first process has this folder for its root."""
+    running = {"ps -aq": "a1", "State.Running": "a1\ttrue\t/ollama\t\tollama/ollama"}
+    docker_says(host, {**running, "State.Pid": str(pid)})
+    assert "/proc/$pid/root" in container_packages.COMMAND
+    return host.run(container_packages.COMMAND.replace("/proc/$pid/root", f"'{folder}'"))
+
+
+def test_a_containers_mesa_is_read_without_running_anything_in_it(
+    host: Host, tmp_path: Path
+) -> None:
+    status = tmp_path / "var/lib/dpkg/status"
+    status.parent.mkdir(parents=True)
+    status.write_text(STATUS)
+    assert container_packages.parse(listed(host, tmp_path)).installed == {
+        "mesa-vulkan-drivers": "25.2.8-0ubuntu0.24.04.1",
+        "libvulkan1": "1.3.275.0-1build1",
+    }
+    status.write_text("")
+    assert container_packages.parse(listed(host, tmp_path)).installed == {}
+    status.write_bytes(b"Package: mesa-x\x00\n\xff" * 100_000)
+    container_packages.parse(listed(host, tmp_path))
+    status.write_text("Package: mesa-x\nStatus: install ok installed\nVersion: 1\n\n" * 200)
+    with pytest.raises(ParseError, match="not listed to the end"):
+        container_packages.parse(listed(host, tmp_path))
+
+
+def test_a_container_that_stands_or_has_no_list_says_so(host: Host, tmp_path: Path) -> None:
+    with pytest.raises(ParseError, match="does not run"):
+        container_packages.parse(listed(host, tmp_path, pid=0))
+    with pytest.raises(ParseError, match="has no list of packages"):
+        container_packages.parse(listed(host, tmp_path))
+    (tmp_path / "var/lib/dpkg/status").mkdir(parents=True)
+    with pytest.raises(ParseError, match="has no list of packages"):
+        container_packages.parse(listed(host, tmp_path))
+    docker_says(host, {})
+    with pytest.raises(ParseError, match="docker does not answer"):
+        container_packages.parse(host.run(container_packages.COMMAND))
+    docker_says(host, {"ps -aq": ""})
+    assert container_packages.parse(host.run(container_packages.COMMAND)).installed is None
 
 
 PEM = "-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n"

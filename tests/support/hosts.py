@@ -88,6 +88,7 @@ PARTS: Mapping[str, str] = {
     "docker": stack.docker(),
     "daemon_json": stack.daemon_json(),
     "containers": stack.containers(),
+    "container_packages": stack.container_packages(),
     "compose": "",
     "ollama_api": stack.ollama_api(stack.loaded()),
     "model_store": stack.model_store(stack.QWEN),

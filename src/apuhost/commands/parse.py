@@ -112,7 +112,8 @@ def _one_file(text: str) -> grub.GrubDefaults:
 
 # Probes whose text is of our own making, and means nothing to who has not read the probe.
 _INNER = frozenset(
-    {"accounts", "apt_sources", "compose", "containers", "dmi_memory", "docker", "firewall"}
+    {"accounts", "apt_sources", "compose", "container_packages", "containers", "dmi_memory"}
+    | {"docker", "firewall"}
     | {"gpu_firmware", "kernel_log", "model_store", "nodes", "ollama_api", "packages", "runners"}
     | {"units"}
 )

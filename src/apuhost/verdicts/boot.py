@@ -192,7 +192,7 @@ def _compared(facts: HostFacts) -> Found:
         told = "none, if that was meant: the next report compares with this one"
         return Found(False, f"{', '.join(changed)} {since}", f"report of {before.gathered}", told)
     for name, read in READ.items():
-        if name not in now:
+        if name in before.versions and name not in now:
             read(facts)  # says why
     return Found(True, f"as on {before.day}")
 

@@ -10,6 +10,7 @@ from apuhost.probes.compute_devices import ComputeDevice
 from apuhost.probes.ollama_log import OllamaLog
 from apuhost.verdicts import Found, Layer, Question, Severity, Status, Verdict, judge, service
 from apuhost.verdicts.parameter import DEPLOY
+from apuhost.verdicts.versions import container_mesa
 
 LIBRARIES = {"vulkan": "Vulkan", "rocm": "ROCm"}
 GPU_TYPES = frozenset({"igpu", "discrete"})
@@ -51,7 +52,7 @@ def _found(library: str, derived: Derived, facts: HostFacts) -> Found:
         said = f"dropping integrated GPU: {device.description or device.name}"
         return Found(False, "Ollama dropped the integrated GPU", said, DEPLOY)
     if right:
-        return Found(True, _told(right[0]))
+        return Found(True, f"{_told(right[0])}{_mesa(library, facts)}")
     if log.discovery_timed_out:
         return Found(False, "Ollama's search for GPUs timed out", "GPU discovery: timed out", again)
     if log.devices:
@@ -77,6 +78,16 @@ def _told(device: ComputeDevice) -> str:
     size = device.available_bytes
     free = f", {size / GIB:.1f} GiB available" if size else ""
     return f"{device.description or device.name} through {device.library}{free}"
+
+
+def _mesa(library: str, facts: HostFacts) -> str:
+    """The container's own; where that cannot be read, boot.unchanged says why."""
+    if library != LIBRARIES["vulkan"]:
+        return ""
+    try:
+        return f", Mesa {container_mesa(facts)} in its container"
+    except Unreadable:
+        return ""
 
 
 def _by_runner(library: str, log: OllamaLog, facts: HostFacts) -> Found:

@@ -4,6 +4,9 @@ from collections.abc import Callable, Mapping
 
 from apuhost.host_facts import HostFacts, Unreadable
 
+MESA = "mesa-vulkan-drivers"
+"""The package of RADV, on Debian and Ubuntu alike."""
+
 NONE = "none"
 SHOWN_DIGITS = 12
 _FIRMWARE = ("firmware-amd-graphics", "linux-firmware")
@@ -25,8 +28,16 @@ def _kernel(facts: HostFacts) -> str:
 
 
 def _mesa(facts: HostFacts) -> str:
-    """The host's: Ollama's image brings a Mesa of its own, and changes with it."""
-    return facts.packages.installed.get("mesa-vulkan-drivers", NONE)
+    return facts.packages.installed.get(MESA, NONE)
+
+
+def container_mesa(facts: HostFacts) -> str:
+    """The one that Ollama computes with: its image brings it, whatever the host has.
+
+    Raises:
+        Unreadable: the container's packages could not be read.
+    """
+    return (facts.container_packages.installed or {}).get(MESA, NONE)
 
 
 def _firmware(facts: HostFacts) -> str:
@@ -56,5 +67,6 @@ READ: Mapping[str, Callable[[HostFacts], str]] = {
     "Mesa": _mesa,
     "GPU firmware": _firmware,
     "Ollama's image": _image,
+    "Mesa in its container": container_mesa,
     "Docker": _docker,
 }

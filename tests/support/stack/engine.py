@@ -164,3 +164,8 @@ def image(digest: str = IMAGE_DIGEST, image_id: str = IMAGE_ID) -> str:
 def containers(*blocks: str) -> str:
     """The answer of docker: these containers and images; without any, the healthy ones."""
     return f"{''.join(blocks or (container(), image()))}volume ollama\nend\n"
+
+
+def container_packages(mesa: str = "25.2.8-0ubuntu0.24.04.1") -> str:
+    """What the container's own list of packages has of Mesa and Vulkan."""
+    return f"package libvulkan1 1.3.275.0-1build1\npackage mesa-vulkan-drivers {mesa}\nend\n"
