@@ -39,3 +39,7 @@ def test_offload(holds: Holds) -> None:
 
 def test_prompt_cache(holds: Holds) -> None:
     holds("ollama.prompt_cache")
+
+
+def test_prefix_cache(holds: Holds) -> None:
+    holds("ollama.prefix_cache")

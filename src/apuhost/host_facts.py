@@ -45,6 +45,7 @@ from apuhost.probes import (
     ollama_log,
     os_release,
     packages,
+    repetition,
     runners,
     units,
     vulkaninfo,
@@ -266,3 +267,8 @@ class HostFacts:
     def generation(self) -> generation.Generation:
         """A token of every loaded model."""
         return self._read("generation", generation.parse)
+
+    @cached_property
+    def repetition(self) -> repetition.Repetition:
+        """One prompt twice to every loaded model."""
+        return self._read("repetition", repetition.parse)

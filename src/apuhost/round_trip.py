@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from types import ModuleType
 
-from apuhost.probes import generation
+from apuhost.probes import generation, repetition
 from apuhost.probes.container_commands import CHOOSE, CONTAINER
 from apuhost.probes.pairs import whole_number
 
@@ -23,7 +23,7 @@ PROBES: Mapping[str, ModuleType] = {
     name: import_module(f"apuhost.probes.{name}") for name in _NAMES
 }
 
-ACTIVE_PROBES: Mapping[str, ModuleType] = {"generation": generation}
+ACTIVE_PROBES: Mapping[str, ModuleType] = {"generation": generation, "repetition": repetition}
 """Asked only when somebody wants it (--active): they make the host work."""
 
 _EVERY: Mapping[str, ModuleType] = {**PROBES, **ACTIVE_PROBES}

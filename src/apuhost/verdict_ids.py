@@ -36,6 +36,9 @@ OLLAMA = (
     "ollama.prompt_cache",
 )
 
+OLLAMA_ACTIVE = ("ollama.prefix_cache",)
+"""Asked only where the hosts were let work (--active), as MODELS_ACTIVE."""
+
 MODELS = (
     "models.pinned",
     "models.requires",
@@ -50,4 +53,7 @@ MODELS_ACTIVE = ("models.generation",)
 
 BOOT = ("boot.unit", "boot.reports", "boot.unchanged")
 
-ALL = (*KERNEL, *GPU, *FIRMWARE, *VULKAN, *DOCKER, *OLLAMA, *MODELS, *MODELS_ACTIVE, *BOOT)
+ALL = (
+    *(*KERNEL, *GPU, *FIRMWARE, *VULKAN, *DOCKER),
+    *(*OLLAMA, *OLLAMA_ACTIVE, *MODELS, *MODELS_ACTIVE, *BOOT),
+)

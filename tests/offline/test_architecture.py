@@ -171,7 +171,7 @@ def test_every_verdict_is_there_whatever_could_be_read() -> None:
 
 
 def test_what_was_asked_for_is_judged_last_of_its_concern() -> None:
-    asked = ids(also(host_facts(), generation=stack.generation()))
+    asked = ids(also(host_facts(), generation=stack.generation(), repetition=stack.repetition()))
     assert [each for each in asked if each not in active()] == ids(host_facts())
     for concern in CONCERNS:
         own = [*concern.IDS, *getattr(concern, "ACTIVE_IDS", ())]

@@ -1,18 +1,15 @@
 """The command that asks every loaded model for a token, against a stub of Ollama."""
 
-import json
-import os
-import subprocess
 import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
-from tests.support.ollama_stub import Answer, Stub, ollama
+from tests.support.asking import printed, ps
+from tests.support.ollama_stub import Answer, Stub
 
 from apuhost.probes import generation
 from apuhost.probes.generation import Generated
-from apuhost.round_trip import PROBE_TIMEOUT_S
 
 pytestmark = pytest.mark.service
 
@@ -20,41 +17,15 @@ QWEN, TINY = "qwen3.6:35b-a3b", "hf.co/x/Tiny_1:Q4"
 TOKEN = b'{"model":"x","response":"Yes","done":true,"eval_count":1}'
 SHORT = {f"{generation.ALL_ANSWERS_S} - SECONDS": "4 - SECONDS"}
 
-DOCKER = """#!/bin/sh
-case "$*" in
-*'ps -aq'*) echo a1 ;;
-*State.Running*) printf 'a1\\ttrue\\t/ollama\\t\\tollama/ollama\\n' ;;
-*NetworkMode*) printf 'a1 running ollama_default\\n11434/tcp %s 127.0.0.1\\n' "$PORT" ;;
-*) exit 1 ;;
-esac
-"""
-
-
-def ps(*names: str, separators: tuple[str, str] = (",", ":")) -> bytes:
-    models = [{"name": name, "model": name, "details": {"family": "x"}} for name in names]
-    return json.dumps({"models": models}, separators=separators).encode()
-
 
 def asked(folder: Path, answers: Mapping[str, Answer]) -> tuple[generation.Generation, Stub]:
     """What the command prints on a host whose container publishes the stub's port."""
-    docker = folder / "docker"
-    docker.write_text(DOCKER)
-    docker.chmod(0o755)
     command = generation.COMMAND
     for text, short in SHORT.items():
         assert text in command
         command = command.replace(text, short)
-    with ollama({"/api/version": b'{"version":"0.34.4"}', **answers}) as stub:
-        path = f"{folder}:{os.environ['PATH']}"
-        done = subprocess.run(
-            ["timeout", str(PROBE_TIMEOUT_S), "sh", "-c", command],
-            env={"LC_ALL": "C", "PATH": path, "PORT": str(stub.port)},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            check=False,
-        )
-    assert (done.returncode, done.stderr) == (0, b"")
-    return generation.parse(done.stdout.decode()), stub
+    text, stub = printed(folder, command, answers)
+    return generation.parse(text), stub
 
 
 def token(model: str, tokens: int = 1) -> Generated:

@@ -12,7 +12,8 @@ import pytest
 from tests.support import standin_server
 from tests.support.standin_server import Registry, Server
 
-from apuhost.probes import ollama_log
+from apuhost.probes import ollama_log, prefix_cache
+from apuhost.probes.repetition import PROMPT
 from apuhost.rehearsal import image, ports, standin_image, state
 
 # A namespace of mounts and processes: what is mounted and started ends with it.
@@ -79,11 +80,12 @@ def test_a_token_is_generated_with_all_layers_on_the_gpu(
 
 
 def test_the_same_prompt_again_is_read_from_the_cache(server: Server, registry: Registry) -> None:
-    prompt = " ".join(["the quick host runs a tiny model"] * 5)
-    asked = {"prompt": prompt, "options": {"num_predict": 1}}
+    asked = {"prompt": PROMPT, "options": {"num_predict": 1}}
     first, second = (server.generate(registry.name("tiny"), **asked) for _ in range(2))
     assert first["prompt_eval_count"] == second["prompt_eval_count"]
     assert second["prompt_eval_cached_count"] == second["prompt_eval_count"] - 1
+    last = prefix_cache.parse(server.log.read_text()).tasks[-1]
+    assert last.cached_tokens == second["prompt_eval_cached_count"]
 
 
 def test_the_real_llama_server_takes_every_flag_for_a_projector(
@@ -105,6 +107,13 @@ def test_a_hybrid_model_drafts_tokens(server: Server, registry: Registry) -> Non
     found = ollama_log.parse(server.log.read_text()).runners[-1]
     assert (found.spec_type, found.draft_n_max) == ("draft-mtp", 2)
     assert "draft acceptance = " in server.log.read_text()
+
+
+def test_a_hybrid_model_goes_on_from_a_checkpoint(server: Server, registry: Registry) -> None:
+    """The prompt of ollama.prefix_cache is long enough for one, four tokens before its end."""
+    asked = {"prompt": PROMPT, "options": {"num_predict": 1, "num_ctx": 8192, "num_batch": 256}}
+    _, second = (server.generate(registry.name("hybrid"), **asked) for _ in range(2))
+    assert second["prompt_eval_cached_count"] == second["prompt_eval_count"] - 4
 
 
 def test_on_the_cpu_alone_it_works_too(server: Server, registry: Registry) -> None:

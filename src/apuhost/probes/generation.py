@@ -9,45 +9,25 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from apuhost.probes import ParseError, files
+from apuhost.probes.asking import API_ANSWER_S, ASKING, NO_TEXT
 from apuhost.probes.http_reply import body
 from apuhost.probes.json_values import load_object, member
-from apuhost.probes.ollama_api import PLACE, PS, VERSION
+from apuhost.probes.ollama_api import PLACE, VERSION
 
 ALL_ANSWERS_S = 20
 """For all models together; within the time of one probe, with some left to ask the API again."""
 
 _LEAST_S = 3
-_API_ANSWER_S = 4
-_MOST_BYTES = 256 * 1024
-_NO_TEXT = "does not support generate"
-"""Ollama's words for a model that only embeds."""
 
-# bash, as in ollama_api.py. Names are quoted in JSON and by blanks here, so they are plain ones.
 _GENERATE = f"""
-host=$1 port=$2
-frame() {{ printf "==> %d %s\\n%s\\n" "${{#2}}" "$1" "$2"; }}
-ask() {{
-  answer=
-  {{
-    printf "%s HTTP/1.0\\r\\nHost: localhost\\r\\nContent-Type: application/json\\r\\n" "$1" >&4
-    printf "Content-Length: %d\\r\\n\\r\\n%s" "${{#2}}" "$2" >&4
-    answer=$(timeout "$3" head -c {_MOST_BYTES} <&4; echo x)
-  }} 4<>"/dev/tcp/$host/$port" || return
-  answer=${{answer%x}}
-  [ -n "$answer" ]
-}}
-refuse() {{ frame error "$1"; exit 0; }}
-ask "GET {PS}" "" {_API_ANSWER_S} || refuse "the API does not answer"
-case "$answer" in "HTTP/1."?" 200 "*) ;; *) refuse "GET {PS}: no list of models" ;; esac
-models=$(printf "%s" "$answer" | tr -d "\\n" | grep -o "\\"name\\": *\\"[A-Za-z0-9._:/-]*\\"" |
-  cut -d "\\"" -f 4)
+{ASKING}
 for model in $models; do
   left=$(({ALL_ANSWERS_S} - SECONDS))
   [ "$left" -ge {_LEAST_S} ] || {{ frame "unasked $model" ""; continue; }}
   body="{{\\"model\\":\\"$model\\",\\"prompt\\":\\"Say yes.\\",\\"stream\\":false"
   body="$body,\\"options\\":{{\\"num_predict\\":1}}}}"
   if ask "POST /api/generate" "$body" "$left"; then frame "reply $model" "$answer"
-  elif ask "GET {VERSION}" "" {_API_ANSWER_S}; then frame "busy $model" ""
+  elif ask "GET {VERSION}" "" {API_ANSWER_S}; then frame "busy $model" ""
   else frame "silent $model" ""
   fi
 done
@@ -112,7 +92,7 @@ def _models(found: list[tuple[str, str]]) -> Iterator[Generated]:
 
 
 def _generated(model: str, text: str) -> Generated:
-    if _NO_TEXT in text:
+    if NO_TEXT in text:
         return Generated(model, None, busy=False, embeds=True, error=None)
     try:
         answer = load_object(body(text))

@@ -12,6 +12,7 @@ from apuhost.verdicts.discovery import gpu
 from apuhost.verdicts.exposure import exposure
 from apuhost.verdicts.offload import offload, prompt_cache
 from apuhost.verdicts.parameter import DEPLOY
+from apuhost.verdicts.reuse import prefix_cache
 from apuhost.verdicts.runner import runner
 from apuhost.verdicts.variables import variables
 
@@ -21,11 +22,14 @@ VARIANT = "-rocm"
 IDS = verdict_ids.OLLAMA
 """What `verdicts` answers, in its order."""
 
+ACTIVE_IDS = verdict_ids.OLLAMA_ACTIVE
+"""What it answers beside them when the hosts were asked to work (--active)."""
+
 
 def verdicts(_: Settings, derived: Derived, facts: HostFacts) -> tuple[Verdict, ...]:
     """Every verdict of this concern, in a fixed order."""
     asked = (image, container, variables, exposure, api, gpu, runner, offload, prompt_cache)
-    return tuple(judged(derived, facts) for judged in asked)
+    return (*(judged(derived, facts) for judged in asked), *prefix_cache(derived, facts))
 
 
 def api(derived: Derived, facts: HostFacts) -> Verdict:

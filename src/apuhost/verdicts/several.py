@@ -14,6 +14,8 @@ def several(
 ) -> Found:
     """The first thing that differs, by its name, and how many more do; else the first's words.
 
+    What one of them cannot show, all of them together do not show either.
+
     Raises:
         Unreadable: none that could be read differs, and one could not.
     """
@@ -31,6 +33,8 @@ def several(
         return _first(wrong)
     if unread:
         raise unread[0]
+    if unshown := next((found for _, found in right if found.holds is None), None):
+        return unshown
     more = f" (and {len(right) - 1} more)" if len(right) > 1 else ""
     return Found(True, f"{right[0][0]}: {right[0][1].observed}{more}")
 

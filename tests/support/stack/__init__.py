@@ -61,6 +61,7 @@ from tests.support.stack.serving import (
     ollama_api,
     ollama_log,
     process,
+    repetition,
     runners,
 )
 from tests.support.stack.system import (
@@ -143,6 +144,7 @@ __all__ = [
     "packages",
     "process",
     "rendered",
+    "repetition",
     "reply",
     "runners",
     "saved",

@@ -151,3 +151,9 @@ def generation(*answers: tuple[str, str]) -> str:
     """What came of asking for a token: pairs of `reply MODEL` (or busy, silent) and the answer."""
     asked = (TextFile(head, text) for head, text in answers)
     return frame((TextFile("address", "127.0.0.1:11434"), *asked, TextFile("end", "")))
+
+
+def repetition(*told: tuple[str, str]) -> str:
+    """What came of one prompt twice: pairs of `first MODEL` (or second, log) and the text."""
+    files = (TextFile(head, text) for head, text in told)
+    return frame((TextFile("address", "127.0.0.1:11434"), *files, TextFile("end", "")))
