@@ -8,7 +8,6 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -16,6 +15,7 @@ from pydantic_core import ErrorDetails
 
 from apuhost import roles
 from apuhost.environment import secret
+from apuhost.nearest import hint
 from apuhost.probes.secrets import HIDDEN, without_logins
 from apuhost.settings.boot import BootSettings
 from apuhost.settings.connection import (
@@ -114,15 +114,10 @@ def unknown(host: str, data: Mapping[str, Any]) -> tuple[Problem, ...]:
     """Keys that are neither a setting nor pyinfra's own, each with the nearest right one."""
     known = (*variables(), *PYINFRA_KEYS)
     return tuple(
-        Problem(host, key, _line(f"{key} is not a setting{_nearest(key, known)}"))
+        Problem(host, key, _line(f"{key} is not a setting{hint(key, known)}"))
         for key in data
         if key not in known
     )
-
-
-def _nearest(key: str, known: tuple[str, ...]) -> str:
-    close = get_close_matches(key, known, n=1, cutoff=0.6)
-    return f" ({close[0]}?)" if close else ""
 
 
 def _connection(host: str, data: Mapping[str, Any]) -> tuple[Problem, ...]:
@@ -176,7 +171,7 @@ def _meant(detail: ErrorDetails, allowed: str) -> str:
     """The nearest right word, where a key or one of a few words was misspelt."""
     written = {"extra_forbidden": detail["loc"][-1], "literal_error": detail["input"]}
     word = None if detail["loc"][0] in SECRETS else written.get(detail["type"])
-    return _nearest(word, tuple(re.findall(r"\w+", allowed))) if isinstance(word, str) else ""
+    return hint(word, re.findall(r"\w+", allowed)) if isinstance(word, str) else ""
 
 
 def _line(sentence: str) -> str:

@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Mapping
-from difflib import get_close_matches
 from ipaddress import ip_address, ip_network
 from typing import Annotated, Literal
 
 from pydantic import Field, ValidationInfo, field_validator
 
 from apuhost import environment
+from apuhost.nearest import hint
 from apuhost.settings.model import MAX_PORT, Model, refuse
 
 IMAGE = re.compile(
@@ -189,8 +189,7 @@ def _no_name(name: object) -> str:
         return f"{name} looks like a secret, and everybody on the host could read it"
     if name in environment.VARIABLES or environment.passed_on(name):
         return ""
-    near = get_close_matches(name, environment.VARIABLES, n=1)
-    return f"Ollama knows no {name!a}{f' ({near[0]}?)' if near else ''}"
+    return f"Ollama knows no {name!a}{hint(name, environment.VARIABLES)}"
 
 
 def _no_value(name: str, value: object) -> str:

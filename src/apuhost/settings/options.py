@@ -7,7 +7,8 @@ it means something to Ollama or llama.cpp (facts/ollama.md sections 3 and 4).
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
+
+from apuhost.nearest import hint
 
 LARGEST = 2**31 - 1
 
@@ -25,8 +26,7 @@ class Allowed:
 def fault(name: object, value: object) -> str:
     """What is wrong with an option, in words; "" where nothing is."""
     if not isinstance(name, str) or name not in OPTIONS:
-        near = get_close_matches(str(name), OPTIONS, n=1)
-        return f"Ollama has no option {name!a}{f' ({near[0]}?)' if near else ''}"
+        return f"Ollama has no option {name!a}{hint(str(name), OPTIONS)}"
     allowed = OPTIONS[name]
     return "" if allowed.holds(value) else f"{name} takes {allowed.words}"
 

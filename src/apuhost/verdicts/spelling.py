@@ -3,6 +3,7 @@
 from difflib import get_close_matches
 
 from apuhost.host_facts import HostFacts
+from apuhost.nearest import hint
 from apuhost.probes import cmdline
 from apuhost.verdicts import Found
 from apuhost.verdicts.logged import kernel_log
@@ -37,10 +38,9 @@ def known_to_modinfo(line: cmdline.Cmdline, where: str, facts: HostFacts) -> Fou
         if module not in GPU_MODULES or name in EVERY_MODULE or not name:
             continue
         if facts.modules.knows(module) and key not in known:
-            near = get_close_matches(key, known, n=1)
-            hint = f" ({near[0]}?)" if near else ""
             said = f"{where} has {cmdline.join([argument])}"
-            return Found(False, f"{key} is not a parameter of {module}{hint}", said, BY_HAND)
+            summary = f"{key} is not a parameter of {module}{hint(key, known)}"
+            return Found(False, summary, said, BY_HAND)
     return Found(True, "none misspelt")
 
 
