@@ -12,6 +12,7 @@ from typing import Any
 from apuhost.probes import ParseError
 from apuhost.probes.container_commands import DOCKER_TIMEOUT_S
 from apuhost.probes.daemon_json import PATH
+from apuhost.probes.docker_info import SNAPSHOTTER
 from apuhost.probes.json_values import checked, load_object, member, objects, texts
 from apuhost.probes.pairs import pairs
 from apuhost.probes.secrets import HIDDEN
@@ -158,7 +159,7 @@ def _compose(info: Mapping[str, Any]) -> str | None:
 def _containerd_store(info: Mapping[str, Any]) -> bool:
     """Images in containerd's own store: the driver is one of its snapshotters."""
     status: list[object] = member(info, "DriverStatus", [])
-    return ["driver-type", "io.containerd.snapshotter.v1"] in status
+    return ["driver-type", SNAPSHOTTER] in status
 
 
 def _has(options: tuple[str, ...], name: str) -> bool:

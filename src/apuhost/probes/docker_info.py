@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from apuhost.probes import ParseError
-from apuhost.probes.pasted_json import objects_in
+from apuhost.probes.pasted_json import objects_in, typed, word
 from apuhost.probes.plain_text import plain
 
 SNAPSHOTTER = "io.containerd.snapshotter.v1"
@@ -54,23 +54,23 @@ def parse(text: str) -> DockerInfo:
 
 
 def _answered(info: Mapping[str, Any]) -> DockerInfo:
-    registries = _of(info, "RegistryConfig", dict)
-    driver = _of(info, "Driver", str) or None
+    registries = typed(info, "RegistryConfig", dict)
+    driver = word(info, "Driver")
     return DockerInfo(
-        server_version=_of(info, "ServerVersion", str) or None,
+        server_version=word(info, "ServerVersion"),
         storage_driver=driver,
-        containerd_store=_is_containerd(driver, _pairs(_of(info, "DriverStatus", list))),
-        registry_mirrors=tuple(each for each in _of(registries, "Mirrors", list) if _is_text(each)),
-        insecure_registries=tuple(insecure(registries)),
+        containerd_store=_is_containerd(driver, _pairs(typed(info, "DriverStatus", list))),
+        registry_mirrors=tuple(filter(_is_text, typed(registries, "Mirrors", list))),
+        insecure_registries=tuple(_insecure(registries)),
     )
 
 
-def insecure(registries: Mapping[str, Any]) -> Iterator[str]:
+def _insecure(registries: Mapping[str, Any]) -> Iterator[str]:
     """Yield the registries and networks that RegistryConfig holds to be insecure, in its order."""
-    for name, index in _of(registries, "IndexConfigs", dict).items():
+    for name, index in typed(registries, "IndexConfigs", dict).items():
         if isinstance(index, dict) and index.get("Secure") is False:
             yield name
-    yield from filter(_is_text, _of(registries, "InsecureRegistryCIDRs", list))
+    yield from filter(_is_text, typed(registries, "InsecureRegistryCIDRs", list))
 
 
 def _pairs(entries: Iterable[object]) -> Iterator[tuple[str, str]]:
@@ -86,12 +86,6 @@ def _is_containerd(driver: str | None, status: Iterable[tuple[str, str]]) -> boo
     if "driver-type" in found:
         return True if found["driver-type"] == SNAPSHOTTER else None  # the line may be cut
     return False if found or driver in _OWN_DRIVERS else None
-
-
-def _of(members: Mapping[str, Any], name: str, kind: Any) -> Any:  # noqa: ANN401
-    """Return a member of this type; an empty one where it is absent or of another type."""
-    value = members.get(name)
-    return value if type(value) is kind else kind()
 
 
 def _is_text(value: object) -> bool:
@@ -133,7 +127,7 @@ def _status(lines: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 def _items(lines: Iterable[str], name: str) -> Iterator[str]:
     """The words below a heading; a paste may have lost how far in they stand."""
-    for word in _below(lines, name):
-        if not word or word.endswith(":") or len(word.split()) > 1:
+    for item in _below(lines, name):
+        if not item or item.endswith(":") or len(item.split()) > 1:
             return
-        yield word
+        yield item

@@ -13,10 +13,9 @@ from typing import Any
 
 from apuhost.probes import ParseError
 from apuhost.probes.pairs import whole_number
-from apuhost.probes.pasted_json import object_from, objects_in
+from apuhost.probes.pasted_json import MOST, count, object_from, objects_in, typed, word
 from apuhost.probes.plain_text import plain
 
-_MOST = 2**63
 _NS, _MS = 10**9, 1000  # in a second
 _UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
 
@@ -80,15 +79,15 @@ def _answered(objects: Iterable[Mapping[str, Any]]) -> Final | None:
 
 
 def _native(answer: Mapping[str, Any]) -> Final:
-    prompt = _count(answer, "prompt_eval_count")
-    cached = _count(answer, "prompt_eval_cached_count")
+    prompt = count(answer, "prompt_eval_count")
+    cached = count(answer, "prompt_eval_cached_count")
     return Final(
         prompt_tokens=prompt,
         cached_tokens=cached,
         prefill_tokens_per_s=_rate(_read(prompt, cached), _time(answer, "prompt_eval_duration")),
-        decode_tokens_per_s=_rate(_count(answer, "eval_count"), _time(answer, "eval_duration")),
+        decode_tokens_per_s=_rate(count(answer, "eval_count"), _time(answer, "eval_duration")),
         load_s=_time(answer, "load_duration"),
-        done_reason=_word(answer, "done_reason"),
+        done_reason=word(answer, "done_reason"),
     )
 
 
@@ -96,17 +95,17 @@ def _told(chunk: Mapping[str, Any]) -> dict[str, Any]:
     """What one chunk of a stream, or the only answer, tells; later chunks leave members out."""
     choices = chunk.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else {}
-    reason = _word(choice, "finish_reason") if isinstance(choice, dict) else None
+    reason = word(choice, "finish_reason") if isinstance(choice, dict) else None
     found = {"id": chunk.get("id"), "reason": reason}
-    found |= {name: _members(chunk, name) or None for name in ("usage", "timings")}
+    found |= {name: typed(chunk, name, dict) or None for name in ("usage", "timings")}
     return {name: value for name, value in found.items() if value is not None}
 
 
 def _compatible(told: Mapping[str, Any]) -> Final:
-    usage, timings = _members(told, "usage"), _members(told, "timings")
-    details = _members(usage, "prompt_tokens_details")
-    prompt, cached = _count(usage, "prompt_tokens"), _count(details, "cached_tokens")
-    read, from_cache = _count(timings, "prompt_n"), _count(timings, "cache_n")
+    usage, timings = typed(told, "usage", dict), typed(told, "timings", dict)
+    details = typed(usage, "prompt_tokens_details", dict)
+    prompt, cached = count(usage, "prompt_tokens"), count(details, "cached_tokens")
+    read, from_cache = count(timings, "prompt_n"), count(timings, "cache_n")
     if prompt is None and read is not None and from_cache is not None:
         prompt = read + from_cache
     return Final(
@@ -114,9 +113,9 @@ def _compatible(told: Mapping[str, Any]) -> Final:
         cached_tokens=from_cache if cached is None else cached,
         prefill_tokens_per_s=_rate(read, _time(timings, "prompt_ms", _MS)),
         decode_tokens_per_s=_rate(
-            _count(timings, "predicted_n"), _time(timings, "predicted_ms", _MS)
+            count(timings, "predicted_n"), _time(timings, "predicted_ms", _MS)
         ),
-        done_reason=_word(told, "reason"),
+        done_reason=word(told, "reason"),
     )
 
 
@@ -151,26 +150,11 @@ def _rate(tokens: int | None, seconds: float | None) -> float | None:
     return rate if math.isfinite(rate) else None
 
 
-def _count(members: Mapping[str, Any], name: str) -> int | None:
-    value = members.get(name)
-    return value if type(value) is int and 0 <= value < _MOST else None
-
-
 def _time(members: Mapping[str, Any], name: str, in_a_second: int = _NS) -> float | None:
     value = members.get(name)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return value / in_a_second if 0 <= value < _MOST else None
-
-
-def _word(members: Mapping[str, Any], name: str) -> str | None:
-    value = members.get(name)
-    return value if isinstance(value, str) and value else None
-
-
-def _members(members: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    value = members.get(name)
-    return value if isinstance(value, dict) else {}
+    return value / in_a_second if 0 <= value < MOST else None
 
 
 def _seconds(text: str | None) -> float | None:

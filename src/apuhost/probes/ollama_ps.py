@@ -8,7 +8,7 @@ from typing import Any
 
 from apuhost.probes import ParseError
 from apuhost.probes.pairs import whole_number
-from apuhost.probes.pasted_json import objects_in
+from apuhost.probes.pasted_json import count, objects_in, word
 from apuhost.probes.plain_text import plain
 
 # For a negative keep_alive Ollama writes some 292 years; from 20 on its client says "Forever".
@@ -80,13 +80,13 @@ def _answered(answer: Mapping[str, Any], now: datetime) -> Iterator[PsModel]:
             raise ParseError("a model in it is no object")
         if "modified_at" in model:
             raise ParseError("it lists the models in a store, not those in memory")
-        expires_at = _word(model, "expires_at")
+        expires_at = word(model, "expires_at")
         yield PsModel(
-            name=_word(model, "name") or _word(model, "model"),
-            digest=_word(model, "digest"),
-            size=_count(model, "size"),
-            size_vram=_count(model, "size_vram"),
-            context_length=_count(model, "context_length"),
+            name=word(model, "name") or word(model, "model"),
+            digest=word(model, "digest"),
+            size=count(model, "size"),
+            size_vram=count(model, "size_vram"),
+            context_length=count(model, "context_length"),
             expires_at=expires_at,
             forever=lasts_for_good(expires_at or "", now),
         )
@@ -132,13 +132,3 @@ def _bytes(number: str | None, unit: str) -> int | None:
     if number is None or not _NUMBER.fullmatch(number):
         return None
     return round(float(number) * _UNITS[unit])
-
-
-def _word(members: Mapping[str, Any], name: str) -> str | None:
-    value = members.get(name)
-    return value if isinstance(value, str) and value else None
-
-
-def _count(members: Mapping[str, Any], name: str) -> int | None:
-    value = members.get(name)
-    return value if type(value) is int and value >= 0 else None

@@ -4,9 +4,13 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from itertools import chain
-from typing import Any
+from typing import Any, TypeVar
+
+Kind = TypeVar("Kind")
 
 _DEEPEST = 32
+MOST = 2**63
+"""More than Go counts to in 63 bits."""
 
 _STRING = r'"(?:[^"\\\x00-\x1f]|\\.)*+'
 _TOKEN = re.compile(
@@ -34,6 +38,23 @@ def object_from(text: str, name: str) -> Mapping[str, Any] | None:
     """Return an object whose beginning is cut, from the last member of this name on."""
     places = list(re.finditer(rf',\s*("{re.escape(name)}"\s*:)', text))
     return next(_objects("{" + text[places[-1].start(1) :]), None) if places else None
+
+
+def word(members: Mapping[str, Any], name: str) -> str | None:
+    """Return a member that is a string and not empty; else None."""
+    return typed(members, name, str) or None
+
+
+def count(members: Mapping[str, Any], name: str) -> int | None:
+    """Return a member that is a whole number of bytes, tokens or nanoseconds; else None."""
+    value = members.get(name)
+    return value if type(value) is int and 0 <= value < MOST else None
+
+
+def typed(members: Mapping[str, Any], name: str, kind: type[Kind]) -> Kind:
+    """Return a member of this type; an empty one where it is absent or of another type."""
+    value = members.get(name)
+    return value if type(value) is kind else kind()
 
 
 def _objects(text: str) -> Iterator[Mapping[str, Any]]:
