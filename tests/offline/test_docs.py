@@ -15,7 +15,7 @@ from tests.support.verdicts import also, judge
 
 from apuhost import kernels, known_bad, reference, report, roles
 from apuhost.changes import compose
-from apuhost.commands import parse
+from apuhost.commands import kinds, parse
 from apuhost.derived import derive
 from apuhost.host_facts import HostFacts
 from apuhost.roles import CHECKOUT
@@ -124,7 +124,7 @@ EXAMPLES = EXAMPLE.findall(text(DOCS / "parse.md"))
 
 
 def test_every_kind_of_parse_has_one_example() -> None:
-    assert sorted(kind for kind, _, _ in EXAMPLES) == sorted(parse.READERS)
+    assert sorted(kind for kind, _, _ in EXAMPLES) == sorted(kinds.READERS)
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,11 @@ import re
 import time
 from contextlib import suppress
 from dataclasses import asdict, replace
-from textwrap import wrap
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.captures import mailed, shown
 from tests.support.samples import sample
 
 from apuhost.probes import ParseError, kernel_log
@@ -90,19 +90,6 @@ def _stamped(form: str) -> str:
     return re.sub(r"^\[ *([0-9.]+)\] ", lambda m: form.format(m[1]), WHOLE, flags=re.MULTILINE)
 
 
-def _broken(width: int, *, by_terminal: bool) -> str:
-    lines = [
-        piece
-        for line in WHOLE.splitlines()
-        for piece in (
-            [line[at : at + width] for at in range(0, len(line), width)]
-            if by_terminal
-            else wrap(line, width, break_long_words=False, break_on_hyphens=False)
-        )
-    ]
-    return "\n".join(lines)
-
-
 def test_a_whole_boot() -> None:
     assert kernel_log.parse(WHOLE) == READ
 
@@ -136,8 +123,8 @@ def test_a_whole_boot() -> None:
             _stamped("\x1b[32m[{0:>12}] \x1b[0m\x1b[33m").replace(": ", ": \x1b[0m"), id="colours"
         ),
         pytest.param(WHOLE.replace(":", ":\0"), id="NUL bytes"),
-        pytest.param(_broken(76, by_terminal=False), id="broken by a mail program"),
-        pytest.param(_broken(97, by_terminal=True), id="broken by a terminal"),
+        pytest.param(mailed(WHOLE), id="broken by a mail program"),
+        pytest.param(shown(WHOLE, 97), id="broken by a terminal"),
         pytest.param(WHOLE.replace("\n", " "), id="newlines lost"),
         pytest.param(
             WHOLE.replace(
@@ -465,6 +452,7 @@ def test_nothing_tells_nothing(text: str) -> None:
         "[Wed Oct 11 14:32:52.100000 2000] [error] [client 127.0.0.1] no amdgpu\n",
         "Feb 10 19:23:21 box ollama[7]: amdgpu: GPU reset begin!\n",
         "dmesg: read kernel buffer failed: Operation not permitted\n",
+        "1. kernel: its parameters\n2. kernel: GRUB's files, the initramfs, the boot menu.\n",
         f"{kernel_log._UNREAD}\n",
     ],
 )

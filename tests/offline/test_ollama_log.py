@@ -1,13 +1,14 @@
 """What Ollama's log tells of the last start, in every release's form."""
 
 import json
+import time
 from contextlib import suppress
 from dataclasses import asdict, replace
-from textwrap import wrap
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.captures import COMPOSE, DOCKERS_TIME, JOURNALD, behind, mailed, shown
 from tests.support.samples import sample
 
 from apuhost.probes import ParseError, ollama_log
@@ -97,30 +98,12 @@ def test_a_whole_start() -> None:
     "text",
     [
         pytest.param(WHOLE.replace("\n", "\r\n"), id="CRLF"),
-        pytest.param("".join(f"ollama-1  | {line}\n" for line in WHOLE.splitlines()), id="Compose"),
-        pytest.param(
-            "".join(f"Jun 19 11:40:54 box ollama[17]: {line}\n" for line in WHOLE.splitlines()),
-            id="journald",
-        ),
-        pytest.param(
-            "".join(f"2026-09-10T08:00:00.123456789Z {line}\n" for line in WHOLE.splitlines()),
-            id="docker's time",
-        ),
+        pytest.param(behind(COMPOSE, WHOLE), id="Compose"),
+        pytest.param(behind(JOURNALD, WHOLE), id="journald"),
+        pytest.param(behind(DOCKERS_TIME, WHOLE), id="docker's time"),
         pytest.param(WHOLE.replace("msg=", "\x1b[36mmsg=\x1b[0m\0"), id="colours and NULs"),
-        pytest.param(
-            "\n".join(
-                piece
-                for line in WHOLE.splitlines()
-                for piece in wrap(line, 76, break_long_words=False, break_on_hyphens=False)
-            ),
-            id="broken by a mail program",
-        ),
-        pytest.param(
-            "\n".join(
-                line[at : at + 97] for line in WHOLE.splitlines() for at in range(0, len(line), 97)
-            ),
-            id="broken by a terminal",
-        ),
+        pytest.param(mailed(WHOLE), id="broken by a mail program"),
+        pytest.param(shown(WHOLE, 97), id="broken by a terminal"),
         pytest.param(
             WHOLE.replace("\n", '\n[GIN] 2026/09/10 - 08:00:01 | 200 | 1ms | ::1 | GET "/"\n'),
             id="requests between the lines",
@@ -270,7 +253,7 @@ def test_only_the_last_start_is_judged(first: str, second: str, starts: int) -> 
     ],
 )
 def test_another_process_is_not_another_start(line: str) -> None:
-    server = "".join(f"Jun 19 11:40:54 box ollama[17]: {each}\n" for each in WHOLE.splitlines())
+    server = behind(JOURNALD, WHOLE)
     other = f"Jun 19 11:40:55 box {line}\n"
     again = 'Jun 19 11:40:56 box ollama[17]: [GIN] 2026/06/19 - 11:40:56 | 200 | GET "/"\n'
     assert ollama_log.parse(other + server + other + again) == ollama_log.parse(WHOLE)
@@ -457,7 +440,7 @@ def test_the_servers_version(text: str, version: str | None) -> None:
     assert ollama_log.parse(text).version == version
 
 
-@pytest.mark.parametrize("text", ["", "\n\n", "[GIN] x", "ollama"])
+@pytest.mark.parametrize("text", ["", "\n\n", "[GIN] x"])
 def test_nothing_tells_nothing(text: str) -> None:
     assert ollama_log.parse(text) == NOTHING
 
@@ -470,11 +453,27 @@ def test_nothing_tells_nothing(text: str) -> None:
         "{}",
         "[    0.5] pci 0000:00:02.0: slot 5\n[   99.1] amdgpu: Process ollama pid 7\n",
         "Jun 19 11:40:54 box kernel: Out of memory: Killed process 7 (llama-server)\n",
+        "Ollama: a server of models. `ggml_vulkan: ` begins its lines, llama.cpp runs it.\n",
+        'time="2026-09-10T08:00:00Z" level=info msg="ollama of another Go program"\n',
+        "services:\n  ollama:\n    image: ollama/ollama\n",
     ],
 )
 def test_text_of_another_kind_is_refused(text: str) -> None:
     with pytest.raises(ParseError):
         ollama_log.parse(text)
+
+
+@pytest.mark.parametrize("word", ["llama_", "source=", "level=INFO ", "slot ", "0:00 ", "time="])
+def test_long_text_is_read_at_once(word: str) -> None:
+    started = time.process_time()
+    with suppress(ParseError):
+        ollama_log.parse(f"{word * 20_000}\n" * 3)
+    assert time.process_time() - started < 2
+
+
+def test_what_docker_says_instead_of_a_log_is_told() -> None:
+    with pytest.raises(ParseError, match=r"^No such container: ollama$"):
+        ollama_log.parse("Error response from daemon: No such container: ollama\n")
 
 
 def test_a_log_that_docker_does_not_give_is_refused() -> None:

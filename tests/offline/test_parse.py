@@ -5,17 +5,21 @@ import json
 import os
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.hosts import LINE, PARAMETERS, PARTS
+from tests.support.hosts import LINE, PARAMETERS, PARTS, host_facts
 
-from apuhost.commands import parse
-from apuhost.commands.parse import READERS, WITHOUT, ParseFailure
+from apuhost.commands import kinds, parse
+from apuhost.commands.kinds import READERS
+from apuhost.commands.parse import ParseFailure
 from apuhost.errors import ApuhostError
 from apuhost.probes import ParseError
+from apuhost.probes.files import TextFile, frame
+from apuhost.roles import CHECKOUT
 from apuhost.round_trip import PROBES
 
 
@@ -139,12 +143,11 @@ def test_grub(
         pytest.param("grub", "\x7fELF\0\0", id="a program for grub"),
         pytest.param("grub", "just some words\n", id="words for grub"),
         pytest.param("meminfo", "root=/dev/sda1\n", id="cmdline for meminfo"),
-        *[
-            pytest.param(
-                kind, "Once upon a time\nthere was a | and a = sign\n", id=f"prose, {kind}"
-            )
-            for kind in sorted({*WITHOUT, "boot", "cmdline", "iommu", "kernel", "meminfo"})
-        ],
+        pytest.param("cmdline", "<!DOCTYPE html><html lang=en>\n", id="a line of HTML for cmdline"),
+        pytest.param("cmdline", 'x", "done": true}\n', id="a line of JSON for cmdline"),
+        pytest.param("cmdline", "MemTotal:  65 kB\n", id="a line of a table for cmdline"),
+        pytest.param("cmdline", "[    3.1] amdgpu: x\n", id="a line of a log for cmdline"),
+        pytest.param("daemon-json", frame((TextFile("/a", "{}"),)), id="another file's frame"),
         pytest.param("grub", 'ID=debian\nNAME="Debian"\n', id="os-release for grub"),
         pytest.param("grub-cfg", "it's not closed\n", id="an open quote for grub-cfg"),
         pytest.param("modprobe", "==> 4 /etc/modprobe.d/a\nhum\n\n", id="words in a frame"),
@@ -161,6 +164,100 @@ def test_text_of_another_kind_is_one_line_and_exit_1(kind: str, text: str, tmp_p
         parse.run(kind, str(file))
     assert raised.value.exit_status == 1
     assert "\n" not in str(raised.value)
+
+
+PAGE = """\
+<!DOCTYPE html>
+<html lang="en"><head><title>Ollama</title>
+<style>
+{ color: gray; }
+</style>
+<script>
+set = 1; if (linux) { return "x"; }
+</script></head>
+<body><p>Run Ollama with llama-server; vulkaninfo prints an error, or VK_ERROR_DEVICE_LOST.</p>
+</body></html>
+"""
+PROSE = """\
+Once upon a time
+there was a | and a = sign
+
+set it up well, install nothing else. GRUB_CMDLINE_LINUX has no $VALUE here,
+options are few and blacklist is a word,
+linux is fine; search for it. Each of these 4 words, and more,
+source of all this: the kernel: and amdgpu, or Ollama.
+running well
+loaded module
+1. kernel: its parameters
+end
+"""
+FOREIGN = {
+    "README": (CHECKOUT / "README.md").read_text(),
+    "this page": (CHECKOUT / "docs" / "checks.md").read_text(),
+    "a program": bytes(range(256)).decode("latin-1") * 200,
+    "HTML": PAGE,
+    "prose": PROSE,
+    "Python": (CHECKOUT / "src/apuhost/probes/docker.py").read_text(),
+    "YAML": "services:\n  ollama:\n    image: ollama/ollama\n    devices: [/dev/kfd]\n",
+}
+
+
+@pytest.mark.parametrize("kind", sorted(READERS))
+@pytest.mark.parametrize("name", FOREIGN)
+def test_a_text_that_only_speaks_of_a_thing_is_exit_1(kind: str, name: str, tmp_path: Path) -> None:
+    (tmp_path / "text").write_text(FOREIGN[name])
+    with pytest.raises(ParseFailure, match=f"^not {kind}: "):
+        parse.run(kind, str(tmp_path / "text"))
+
+
+ALSO = {
+    **{name: {"cmdline"} for name in ("apt_sources", "disk", "gpus")},  # one line of any words
+    "docker": {"docker-info"},
+    "kernel_log": {"cmdline"},
+    "ollama_api": {"ollama-ps"},
+    "ollama_log": {"prefix-cache", "runner-cmd"},
+}
+
+
+@pytest.mark.parametrize("name", sorted(PROBES))
+def test_what_a_probe_prints_is_of_no_other_kind(name: str, tmp_path: Path) -> None:
+    readings = host_facts(modprobe={"/etc/modprobe.d/gpu.conf": "blacklist radeon\n"}).readings
+    (tmp_path / "text").write_text(readings[name].text)
+    own = {kinds.OF_FACTS[name]} if name in kinds.OF_FACTS else set()
+    assert set(_reading(tmp_path / "text")) == own | ALSO.get(name, set())
+
+
+def _reading(file: Path) -> Iterator[str]:
+    for kind in READERS:
+        with suppress(ParseFailure):
+            parse.run(kind, str(file))
+            yield kind
+
+
+ALWAYS = {"boot", "boots", "cpuinfo", "iommu", "kernel", "meminfo"}
+
+
+def test_an_empty_text_is_read_where_a_probe_may_print_nothing(tmp_path: Path) -> None:
+    (tmp_path / "text").touch()
+    assert set(READERS) - set(_reading(tmp_path / "text")) == ALWAYS
+
+
+@pytest.mark.parametrize("kind", ["ollama-log", "prefix-cache", "runner-cmd"])
+@pytest.mark.parametrize("before", ["README", "prose", "YAML"])
+def test_a_line_among_foreign_ones_is_read(kind: str, before: str, document: Any) -> None:  # noqa: ANN401
+    line = f"ollama-1  | {SLOG}\nollama-1  | {NEW_PROMPT}\n"
+    alone, among = (document(kind, text) for text in (line, f"{FOREIGN[before]}\n{line}{PROSE}"))
+    assert alone == among
+    assert alone.get("runners") or alone["prompt_tokens"] == 24
+
+
+SLOG = 'level=INFO source=a.go:1 msg="starting llama-server" cmd="/bin/llama-server -m x -c 8"'
+NEW_PROMPT = "slot   operator(): id  0 | task 7 | new prompt, n_keep = 4, task.n_tokens = 24"
+
+
+def test_the_framed_daemon_json_of_a_facts_folder(document: Any) -> None:  # noqa: ANN401
+    framed = frame((TextFile("/etc/docker/daemon.json", '{"live-restore": true}'),))
+    assert document("daemon-json", framed)["values"] == {"live-restore": True}
 
 
 @pytest.mark.parametrize(
@@ -213,7 +310,7 @@ def test_long_text_is_read_at_once(kind: str) -> None:
     assert time.process_time() - started < 2
 
 
-@pytest.mark.parametrize("kind", parse.LOGS)
+@pytest.mark.parametrize("kind", kinds.LOGS)
 def test_a_log_has_any_length(
     kind: str,
     document: Any,  # noqa: ANN401

@@ -2,11 +2,11 @@
 
 from contextlib import suppress
 from dataclasses import fields
-from textwrap import wrap
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.captures import mailed, shown
 from tests.support.samples import sample
 
 from apuhost.probes import ParseError, runners
@@ -160,16 +160,8 @@ def test_what_holds_no_model_is_no_runner(command: str) -> None:
         pytest.param(f"2026-09-02T16:52:34.601234567Z \x1b[32m{LOGGED}\x1b[0m", id="docker's time"),
         pytest.param(G3.replace(" --", " \\\n    --"), id="folded by hand"),
         pytest.param(LOGGED.replace(" --", "\n--"), id="broken before options"),
-        pytest.param(
-            "\n".join(wrap(LOGGED, 72, break_long_words=False, break_on_hyphens=False)),
-            id="broken by a mail program",
-        ),
-        pytest.param(
-            "\n".join(
-                f"x ollama[1]: {LOGGED}"[at : at + 150] for at in range(0, len(LOGGED) + 13, 150)
-            ),
-            id="broken by a terminal",
-        ),
+        pytest.param(mailed(LOGGED, 72), id="broken by a mail program"),
+        pytest.param(shown(f"x ollama[1]: {LOGGED}", 150), id="broken by a terminal"),
         pytest.param(f"noise\n{LOGGED}\nllama_context: n_ctx = 8192\n", id="among other lines"),
     ],
 )
@@ -212,13 +204,24 @@ def test_a_cut_line_tells_nothing_that_may_be_half() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "\n", "/bin/ollama serve", "msg=llama-server", "the ollama runner is here"]
+    "text",
+    [
+        *("", "\n", "/bin/ollama serve", "root 1 0.0 0.1 9 8 ? Ssl 12:00 1:02 ollama serve\n"),
+        *("  PID TTY          TIME CMD\n    7 ?        00:00:01 ollama\n", "[GIN] x"),
+        'time=2026-09-10T08:00:00.000Z level=INFO source=some.go:12 msg="total blobs: 4"\n',
+    ],
 )
 def test_nothing_was_started(text: str) -> None:
     assert runners.parse(text) == RunnerCommands(0, ())
 
 
-@pytest.mark.parametrize("text", ["root=/dev/sda1 ro\n", "\x7fELF\0\0", "{}"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("root=/dev/sda1 ro\n", "\x7fELF\0\0", "{}", "the ollama runner is here"),
+        *("docker run ollama/ollama\n", "See https://example.org/ollama\n"),
+    ],
+)
 def test_text_of_another_kind_is_refused(text: str) -> None:
     with pytest.raises(ParseError):
         runners.parse(text)

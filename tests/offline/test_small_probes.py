@@ -176,7 +176,7 @@ def test_kernels_tell_modules_times_and_a_stale_initramfs() -> None:
     )
 
 
-@pytest.mark.parametrize("text", ["", "running \n", "installed 6.12 1 2 ttm\n"])
+@pytest.mark.parametrize("text", ["", "running \n", "running well\n", "installed 6.12 1 2 ttm\n"])
 def test_a_kernel_that_is_not_named_is_not_read(text: str) -> None:
     with pytest.raises(ParseError):
         kernel.parse(text)
@@ -185,7 +185,7 @@ def test_a_kernel_that_is_not_named_is_not_read(text: str) -> None:
 def test_module_parameters_are_read_with_their_modules() -> None:
     found = modules.parse(
         "loaded amdgpu\nknown amdgpu gttsize\nlive amdgpu lockup_timeout \n"
-        "live amdgpu dcdebugmask 0x10 \nlive ttm pages_limit 12582912\nnoise\n"
+        "live amdgpu dcdebugmask 0x10 \nlive ttm pages_limit 12582912\nnoise\nloaded everything\n"
     )
     assert found.loaded == {"amdgpu"}
     assert found.live == {
@@ -322,6 +322,28 @@ def test_free_space_is_that_of_the_nearest_mount_point(path: str, available: int
     mount = disk.parse(DF).under(path)
     assert mount is not None
     assert mount.available_bytes == available
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "A page with six words or 4 of them",
+        "a b c 17 e f",
+        "/dev/sda1 9 1 8 1% home",
+        "/dev/sda1 9 1 8 lots /",
+        "1 2 3 4 5 6",
+    ],
+)
+def test_what_df_does_not_print_is_no_mount(line: str) -> None:
+    assert disk.parse(line).mounts == ()
+
+
+@pytest.mark.parametrize("unit", ["1024-blocks", "1K-blocks", "Size"])
+def test_other_units_are_not_taken_for_bytes(unit: str) -> None:
+    heading = "Filesystem {} Used Available Capacity Mounted on\n"
+    assert disk.parse(heading.format("1-blocks") + DF) == disk.parse(DF)
+    with pytest.raises(ParseError, match=f"the heading says {unit}: "):
+        disk.parse(heading.format(unit) + DF)
 
 
 def test_without_a_mount_no_space_is_known() -> None:

@@ -151,6 +151,11 @@ def test_lines_picked_out_with_grep() -> None:
             id="absent, in German",
         ),
         pytest.param(
+            "zsh: command not found: vulkaninfo\n",
+            "zsh: command not found: vulkaninfo",
+            id="absent, says zsh",
+        ),
+        pytest.param(
             f"error: XDG_RUNTIME_DIR is invalid or not set\n{BANNER}Devices:\n{LLVMPIPE}"
             "TU: error: failed to open device /dev/dri/renderD128 (VK_ERROR_INCOMPATIBLE_DRIVER)\n",
             "TU: error: failed to open device /dev/dri/renderD128 (VK_ERROR_INCOMPATIBLE_DRIVER)",
@@ -182,7 +187,13 @@ def test_nothing_tells_nothing() -> None:
     assert vulkaninfo.parse("") == Vulkaninfo((), None, False)
 
 
-@pytest.mark.parametrize("text", ["root=/dev/sda1 ro\n", "[    1.0] error: ttm\n", "\x7fELF\0\0"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("root=/dev/sda1 ro\n", "[    1.0] error: ttm\n", "\x7fELF\0\0"),
+        "`vulkaninfo --summary` prints an error, such as VK_ERROR_DEVICE_LOST, or lists Devices:\n",
+    ],
+)
 def test_text_of_another_kind_is_refused(text: str) -> None:
     with pytest.raises(ParseError):
         vulkaninfo.parse(text)

@@ -136,7 +136,7 @@ class WithKinds(TyperCommand):
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401, ARG002
         """Write them, imported only here."""
-        from apuhost.commands.parse import READERS
+        from apuhost.commands.kinds import READERS
 
         with formatter.section("Kinds"):
             formatter.write_text(", ".join(sorted(READERS)))

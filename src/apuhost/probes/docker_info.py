@@ -25,7 +25,7 @@ _BEGINNING = re.compile(r"^(?=Client:|Containers: )", re.MULTILINE)
 _LINE = re.compile(r"([A-Za-z][\w ./-]*):(?:\s+(.+))?")
 _OWN_LINES = {"Server Version", "Storage Driver", "Insecure Registries", "Registry Mirrors"}
 _OWN_LINES |= {"Docker Root Dir", "Logging Driver", "Cgroup Driver", "Live Restore Enabled"}
-_DOWN = re.compile(r"annot connect to the Docker daemon")
+_DOWN = re.compile(r"annot connect to the Docker daemon(?: at \S+|\.)")
 
 
 @dataclass(frozen=True)

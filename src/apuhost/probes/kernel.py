@@ -1,5 +1,6 @@
 """The running kernel and the installed ones, each with the GPU modules that it has."""
 
+import re
 from dataclasses import dataclass
 
 from apuhost.probes import ParseError
@@ -26,6 +27,8 @@ for image in /boot/vmlinuz-*; do
   echo
 done
 """
+
+_RELEASE = re.compile(r"[0-9]+\.[0-9]")  # what `running` says in prose is none
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,7 @@ def parse(text: str) -> Kernels:
     installed = []
     for line in text.splitlines():
         match line.split():
-            case ["running", release]:
+            case ["running", release] if _RELEASE.match(release):
                 running = release
             case ["installed", release, image, initramfs, *modules]:
                 installed.append(

@@ -24,6 +24,7 @@ _QUOTED = re.compile(r"[>\s]*")
 _JOURNAL = "kernel: "
 _SYSLOG = "kernel - - - "  # RFC 5424
 _LONGEST_JOURNAL_PREFIX = 160
+_TIME = re.compile(r"[0-9]:[0-9]{2}|[0-9]\.[0-9]{3}")
 # A time and the name of another process; some people cut host and `kernel: ` out.
 _OTHER_PROCESS = re.compile(
     r"[^\[\n]{0,40}?(?<![0-9a-f:])[0-9]{1,2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]+)?(?:Z|[+-][0-9:]+)? "
@@ -122,7 +123,7 @@ def _journal_prefix(physical: str, start: int) -> int:
         if at == start:
             return at + len(name)
         head = physical[start : max(at, start)]
-        if head.endswith(" ") and ": " not in head and re.search("[0-9]", head):
+        if head.endswith(" ") and ": " not in head and _TIME.search(head):
             return at + len(name)
     return start
 

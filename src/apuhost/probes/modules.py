@@ -2,10 +2,12 @@
 
 from dataclasses import dataclass
 
+_MODULES = ("ttm", "amdttm", "amdgpu")
+
 # One grep reads a folder of parameters: a process for each of amdgpu's hundred costs seconds on a
 # slow machine.
-COMMAND = """
-for module in ttm amdttm amdgpu; do
+COMMAND = f"""
+for module in {" ".join(_MODULES)}; do
   modinfo -F parm "$module" 2>/dev/null | sed -n "s/^\\([A-Za-z0-9_]*\\):.*/known $module \\1/p"
   cd "/sys/module/$module" 2>/dev/null || continue
   printf 'loaded %s\\n' "$module"
@@ -35,6 +37,8 @@ def parse(text: str) -> Modules:
     live: dict[str, str] = {}
     for line in text.splitlines():
         match line.split(" ", 3):
+            case [_, module, *_] if module not in _MODULES:
+                continue
             case ["loaded", module]:
                 loaded.add(module)
             case ["known", module, parameter]:

@@ -4,14 +4,14 @@ The server logs with slog; between its lines stand those of llama-server and old
 they are.
 """
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from apuhost.probes import ParseError
 from apuhost.probes.compute_devices import ComputeDevice
 from apuhost.probes.container_commands import CONTAINER, DOCKER_TIMEOUT_S
-from apuhost.probes.log_lines import LogLine, log_lines
+from apuhost.probes.log_lines import log_lines
+from apuhost.probes.ollama_lines import is_ours
 from apuhost.probes.ollama_start import (
     ANY,
     TROUBLES,
@@ -83,14 +83,6 @@ class OllamaLog:
     device_lost: bool
 
 
-_OURS = re.compile(
-    r"time=\S+ level=|\.go:[0-9]+|\[GIN\]|load_tensors: "
-    r"|\bslot\s+\S{1,40}:\s+id\s|\bsrv\s+\S{1,40}: "
-)
-_OWN_WORDS = re.compile(r"vk::|radv/|using device |(?i:ollama|llama|ggml)")
-_KERNELS = re.compile(r"\s*(?:<[0-9]+>)?\[[^\]]{3,40}\]|.{0,80}\bkernel: ")
-
-
 def parse(text: str) -> OllamaLog:
     """Read a log, whole, cut, broken into lines, or behind the prefixes of journald and Compose.
 
@@ -119,15 +111,8 @@ def read(lines: Iterable[str]) -> OllamaLog:
             start = start_by_stage(line.text, start)
             read_line(start, line.text)
     if anything and not ours:
-        raise ParseError("no line of Ollama's in it")
+        raise ParseError(refusal or "no line of Ollama's in it")
     return _record(start)
-
-
-def is_ours(line: LogLine) -> bool:
-    """Whether a line is Ollama's or llama.cpp's; the kernel's log only names their processes."""
-    if _OURS.search(line.text) or (line.process or "").startswith("ollama"):
-        return True
-    return _OWN_WORDS.search(line.text) is not None and not _KERNELS.match(line.text)
 
 
 def _record(start: Start) -> OllamaLog:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from apuhost.probes import ParseError
 from apuhost.probes.log_lines import LogLine, log_lines
-from apuhost.probes.ollama_log import is_ours
+from apuhost.probes.ollama_lines import is_ours
 from apuhost.probes.pairs import whole_number
 from apuhost.probes.slog import attributes
 

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from apuhost.probes import ParseError
-from apuhost.probes.log_lines import log_lines
+from apuhost.probes.log_lines import LogLine, log_lines
+from apuhost.probes.ollama_lines import is_ours
 from apuhost.probes.pairs import whole_number
 from apuhost.probes.runner_command import Runner, runner_of, words
 from apuhost.probes.secrets import HIDDEN, hide_userinfo
@@ -42,7 +43,10 @@ _COMMAND = re.compile(
     r"(?<![\w-])(?:(?:llama-server|ollama_llama_server)(?:\.exe)?[\"']?(?=\s+-)"
     r"|ollama(?:\.exe)?[\"']?(?=\s+(?:runner|gpu-discover)\s+-))"
 )
-_OWN_WORDS = re.compile(r"ollama|llama-server", re.IGNORECASE)
+# The server, or a process without its arguments, as ps or a shell shows it.
+_PROCESS = re.compile(
+    r"[/\\]ollama(?:\.exe)?[\"']? serve\b|(?:^|:[0-9]{2} )(?:ollama|llama-server)(?: serve)?\s*$"
+)
 _CONTINUED = re.compile(r"\\\r?\n")
 _OPTIONS = re.compile(r"\s*--?[A-Za-z]")
 
@@ -85,20 +89,25 @@ def parse(text: str) -> RunnerCommands:
     """Read the command lines in a log, in what ps or /proc print, or in a paste.
 
     Raises:
-        ParseError: no word of Ollama's is in the text.
+        ParseError: no line is Ollama's, or shows a process of it.
     """
     shown = _CONTINUED.sub(" ", text.replace("\0", " "))
-    commands = [command for line in _unfolded(shown) if (command := command_in(line))]
-    if not commands and text.strip() and not _OWN_WORDS.search(text):
+    lines = list(log_lines(shown.split("\n")))
+    commands = [command for line in _unfolded(lines) if (command := command_in(line))]
+    if not commands and text.strip() and not any(map(_is_ours, lines)):
         raise ParseError("no command line of a runner in it")
     found = [runner_of(command) for command in commands]
     return RunnerCommands(found.count(None), tuple(filter(None, found)))
 
 
-def _unfolded(text: str) -> Iterator[str]:
-    """The lines of a text; one that begins with an option goes on with the command before it."""
+def _is_ours(line: LogLine) -> bool:
+    return is_ours(line) or _PROCESS.search(line.text) is not None
+
+
+def _unfolded(lines: Iterable[LogLine]) -> Iterator[str]:
+    """The lines' texts; one that begins with an option goes on with the command before it."""
     held = ""
-    for line in log_lines(text.split("\n")):
+    for line in lines:
         if held and len(held) < _MOST_CHARACTERS and _OPTIONS.match(line.text):
             held = f"{held} {line.text.strip()}"
         else:

@@ -47,7 +47,14 @@ _BEGUN = re.compile(r"(?m)^[^\n]{0,80}(?:VULKANINFO|Vulkan Instance Version)")
 # A name or version that a mail program broke before its parentheses or inside of them.
 _BREAKABLE = re.compile(r"deviceName|driverInfo")
 _BROKEN_OFF = re.compile(r"[ \t]*(?:\([^=]*|[^=()]*)\)[ \t]*")
-_OWN_WORDS = re.compile(r"(?i:vulkaninfo)|Vulkan [Ii]nstance|\bVK_[A-Z]|\bvk[A-Z]|^\s*Devices:")
+# What it prints besides devices, and what it, the loader or a shell says instead of them.
+_OWN_LINES = re.compile(
+    r"(?m)VULKANINFO[ \t\r]*$|Vulkan Instance Version|^[ \t]*Devices:[ \t\r]*$"
+    r"|\bVK_\w+[ \t]*: extension|\bVK_LAYER_\w+ [^\n]{0,120}version|\bvulkaninfo\.h:"
+    r"|annot create Vulkan instance|\bvk[A-Z]\w+(?:: | failed)"
+    r"|(?i:error): [^\n]{0,200}VK_ERROR_|(?:^|: )vulkaninfo: |not found: vulkaninfo"
+    rf"|ommand '?vulkaninfo'? not found|{_ABSENT}"
+)
 _TROUBLE = re.compile(
     r"(?i)\berror|cannot|failed to|\bnot (?:found|installed)|segmentation fault|\bvulkaninfo:"
 )
@@ -117,7 +124,7 @@ def parse(text: str) -> Vulkaninfo:
     shown = plain(text)
     lines = _mended(_BANNER.split(shown)[-1].split("\n"))
     devices = tuple(_device(slot, values) for slot, values in _values(lines).items())
-    if not devices and shown.strip() and not _OWN_WORDS.search(shown):
+    if not devices and shown.strip() and not _OWN_LINES.search(shown):
         raise ParseError("no line of vulkaninfo's in it")
     # The banner may come after what was said on standard error.
     gpu = any(device.name and not device.cpu for device in devices)

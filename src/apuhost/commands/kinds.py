@@ -1,0 +1,153 @@
+"""The kinds of text that `apuhost parse` reads, and what shows a text to be of none."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
+
+from apuhost.probes import (
+    ParseError,
+    cmdline,
+    daemon_json,
+    docker_info,
+    grub,
+    grub_cfg,
+    kernel_log,
+    modprobe,
+    ollama_final,
+    ollama_log,
+    ollama_ps,
+    prefix_cache,
+    runners,
+)
+from apuhost.probes.files import TextFile, frame
+from apuhost.round_trip import PROBES
+
+_FRAME = "==> "
+
+Reader = Callable[[str], object]
+
+
+def _framed(path: str, text: str) -> str:
+    """One file's plain text as the probe frames it; framed text, as facts save it, stays."""
+    return text if text.startswith(_FRAME) or not text else frame((TextFile(path, text),))
+
+
+def _grub(text: str) -> grub.GrubDefaults:
+    if text.startswith(_FRAME):
+        raise ParseError("these are several framed files: give the text of one")
+    return grub.defaults(text)
+
+
+def _daemon_json(text: str) -> daemon_json.DaemonJson:
+    """The file's text, or what facts save of it and of the unit's drop-ins."""
+    if not text.startswith(_FRAME):
+        return daemon_json.parse(text)
+    found = daemon_json.parse_files_of(text).daemon_json
+    if found is None:
+        raise ParseError(f"{daemon_json.PATH} is not among these framed files")
+    return daemon_json.parse(found)
+
+
+# Probes whose text is of our own making, and means nothing to who has not read the probe.
+_INNER = frozenset(
+    {"accounts", "apt_sources", "compose", "container_packages", "containers", "dmi_memory"}
+    | {"docker", "firewall", "gpu_firmware", "grub", "kernel_log", "model_store", "nodes"}
+    | {"ollama_api", "packages", "runners", "units"}
+)
+
+OF_FACTS: Mapping[str, str] = {
+    **{name: name.replace("_", "-") for name in PROBES if name not in _INNER},
+    "kernel_log": "dmesg",
+}
+"""Kinds that read a file of a facts folder, by its name without `.txt`."""
+
+READERS: Mapping[str, Reader] = {
+    **{kind: PROBES[name].parse for name, kind in OF_FACTS.items()},
+    # One file's text, not the framed files of the probe; fields as the contract names them.
+    "grub-cfg": lambda text: grub_cfg.parse(_framed("/boot/grub/grub.cfg", text)),
+    "modprobe": lambda text: modprobe.parse(_framed("/etc/modprobe.d/file.conf", text)),
+    "cmdline": lambda text: cmdline.document(cmdline.parse(text)),
+    "daemon-json": _daemon_json,
+    "grub": _grub,
+    "docker-info": docker_info.parse,
+    "ollama-final": ollama_final.parse,
+    "ollama-ps": lambda text: ollama_ps.parse(text, datetime.now(UTC)),
+    # Command lines as people paste them; the probe's are framed with their environment.
+    "runner-cmd": runners.parse,
+    # Lines of the runners in the container's whole log; the probe's keeps what a start says.
+    "prefix-cache": prefix_cache.parse,
+}
+
+LOGS: Mapping[str, Callable[[Iterable[str]], object]] = {
+    "dmesg": kernel_log.read,
+    "ollama-log": ollama_log.read,
+    "prefix-cache": prefix_cache.read,
+}
+"""Kinds whose text may be of any length: they are read line by line."""
+
+WITHOUT: Mapping[str, str] = {
+    "boots": "no `boot` line",
+    "daemon-json": "no JSON",
+    "disk": "no line of `df -P -B1`",
+    "grub": "no GRUB_ variable",
+    "grub-cfg": "no command of a boot menu",
+    "loader": "no line of the probe's",
+    "machine": "no line of the probe's",
+    "modprobe": "no line of a modprobe.d file",
+    "modules": "no `loaded`, `known` or `live` line",
+    "os-release": "no ID, NAME or VERSION_ID",
+}
+"""Kinds whose parser passes over what it does not know, and what a foreign text then lacks."""
+
+
+def _lines(pattern: str) -> re.Pattern[str]:
+    return re.compile(rf"^[ \t]*(?:{pattern})", re.MULTILINE)
+
+
+# Files may say much that is not read here, or nothing but comments. A line of prose may begin
+# with `set`, `install` or `options`: what follows tells.
+_SIGNS: Mapping[str, re.Pattern[str]] = {
+    "boots": re.compile(r"\Aend\s*\Z|^(?:boot|saved) [0-9a-f-]{36} ", re.MULTILINE),
+    # A broken file is one too, with the place where it breaks.
+    "daemon-json": re.compile(
+        rf"\A(?:{_FRAME}|\ufeff?\s*(?:(?://|\#|/\*)[^\n]*\n\s*)*"
+        r"(?:[{}\],]|\"(?!\")|\[\s*[\[{\"\]]|(?:null|true|false)\b))"
+    ),
+    "grub": _lines(
+        r"(?:.*(?:[;&|]|then|do|else)[ \t]+|export[ \t]+)?GRUB_\w*\+?="
+        r"|(?:\.|source)[ \t]+[\"']?[$~./]"
+    ),
+    "grub-cfg": _lines(
+        r"(?:menuentry|submenu)[ \t]+[\"'$\w]|set[ \t]+\w+=|load_env\b|insmod[ \t]+\w+[ \t]*$"
+        r"|search[ \t]+-|(?:configfile|linux(?:16|efi)?)[ \t]+[\"'/($]"
+    ),
+    # Other files have such keys too: with blanks around the sign, or with other values.
+    "loader": _lines(r"efi=yes$|(?:file|newer)=/|info=[^{]|tool=[\w-]+$"),
+    "machine": _lines(r"(?:hostname|virtualization|(?:board|product)_name|sys_vendor|bios_\w+)=\S"),
+    "modprobe": _lines(
+        r"blacklist[ \t]+\S+[ \t]*(?:#|$)|options[ \t]+\S+[ \t]+(?:\S+[ \t]*$|.*\w=)"
+        r"|alias[ \t]+\S+[ \t]+[\w-]+[ \t]*$|(?:soft|weak)dep[ \t]+\S+[ \t]"
+        r"|(?:install|remove)[ \t]+[\w-]+[ \t]+(?:[/:]|true|false)"
+    ),
+}
+_SAYS_NOTHING = re.compile(rf"[ \t\r]*(?:#.*|{_FRAME}.*)?")
+
+
+def read(kind: str, text: str) -> object:
+    """Return what a text of a kind says.
+
+    Raises:
+        ParseError: it is of another kind.
+    """
+    document = READERS[kind](text)
+    if text.strip() and _is_foreign(kind, text, document):
+        raise ParseError(f"{WITHOUT[kind]} in it")
+    return document
+
+
+def _is_foreign(kind: str, text: str, document: object) -> bool:
+    """Whether a text was read without an error only because nothing of its kind is in it."""
+    if sign := _SIGNS.get(kind):
+        silent = all(_SAYS_NOTHING.fullmatch(line) for line in text.split("\n"))
+        return not silent and sign.search(text) is None
+    return kind in WITHOUT and document == READERS[kind]("")
