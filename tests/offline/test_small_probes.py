@@ -156,10 +156,18 @@ def test_memory_is_counted_in_kib() -> None:
     assert meminfo.parse(text) == meminfo.Meminfo(65312345, 60000000)
 
 
-@pytest.mark.parametrize("text", ["", "MemFree: 1 kB\n", "MemTotal: lots kB\n", "MemTotal: 0 kB\n"])
+@pytest.mark.parametrize("text", ["", "MemFree: 1 kB\n"])
 def test_memory_without_a_total_is_not_read(text: str) -> None:
-    with pytest.raises(ParseError, match="MemTotal"):
+    with pytest.raises(ParseError, match="no MemTotal line"):
         meminfo.parse(text)
+
+
+@pytest.mark.parametrize("number", ["lots", "0", "", "9" * 25])
+def test_a_total_that_is_no_number_is_shown(number: str) -> None:
+    with pytest.raises(
+        ParseError, match=f"^MemTotal is '{number}', not a number above 0 of at most"
+    ):
+        meminfo.parse(f"MemTotal:  {number} kB\n")
 
 
 def test_kernels_tell_modules_times_and_a_stale_initramfs() -> None:
