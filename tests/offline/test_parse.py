@@ -255,6 +255,12 @@ SLOG = 'level=INFO source=a.go:1 msg="starting llama-server" cmd="/bin/llama-ser
 NEW_PROMPT = "slot   operator(): id  0 | task 7 | new prompt, n_keep = 4, task.n_tokens = 24"
 
 
+def test_a_long_document_is_printed_as_any_other(document: Any) -> None:  # noqa: ANN401
+    tasks = document("prefix-cache", f"{NEW_PROMPT}\n{NEW_PROMPT.replace('7', '8')}\n")["tasks"]
+    assert [(task["task"], task["prompt_tokens"]) for task in tasks] == [(7, 24), (8, 24)]
+    assert document("prefix-cache", "[GIN] x\n")["tasks"] == []
+
+
 def test_the_framed_daemon_json_of_a_facts_folder(document: Any) -> None:  # noqa: ANN401
     framed = frame((TextFile("/etc/docker/daemon.json", '{"live-restore": true}'),))
     assert document("daemon-json", framed)["values"] == {"live-restore": True}

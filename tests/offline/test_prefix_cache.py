@@ -1,12 +1,13 @@
 """What runners took from their prompt caches, in every release's form."""
 
 import time
+import tracemalloc
 from contextlib import suppress
-from textwrap import wrap
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.captures import COMPOSE, DOCKERS_TIME, JOURNALD, behind, mailed, shown
 from tests.support.samples import sample
 
 from apuhost.probes import ParseError, prefix_cache
@@ -73,41 +74,18 @@ READ = PrefixCache((TASK,), prompt_tokens=1000, processed_tokens=100)
         pytest.param(HIT, id="bare"),
         pytest.param(HIT.replace("\n", "\r\n"), id="CRLF"),
         pytest.param(HIT.replace("f_sim_best", "sim_best"), id="before 0.32.6"),
-        pytest.param("".join(f"ollama-1  | {line}\n" for line in HIT.splitlines()), id="Compose"),
-        pytest.param(
-            "".join(f"Jun 19 11:40:54 box ollama[17]: {line}\n" for line in HIT.splitlines()),
-            id="journald",
-        ),
-        pytest.param(
-            "".join(f"2026-09-10T08:00:00.123456789Z {line}\n" for line in HIT.splitlines()),
-            id="docker's time",
-        ),
+        pytest.param(behind(COMPOSE, HIT), id="Compose"),
+        pytest.param(behind(JOURNALD, HIT), id="journald"),
+        pytest.param(behind(DOCKERS_TIME, HIT), id="docker's time"),
         pytest.param(
             "".join(f"8.08.180.47{n % 10} W {line}\n" for n, line in enumerate(HIT.splitlines())),
             id="llama.cpp's own time and level",
         ),
-        pytest.param(
-            "".join(f"[57325] 2.14.866.220 I {line}\n" for line in HIT.splitlines()),
-            id="behind a router",
-        ),
+        pytest.param(behind("[57325] 2.14.866.220 I ", HIT), id="behind a router"),
         pytest.param(HIT.replace("slot ", "\x1b[32mslot\x1b[0m\0 "), id="colours and NULs"),
-        pytest.param(
-            "\n".join(
-                piece
-                for line in HIT.splitlines()
-                for piece in wrap(line, 76, break_long_words=False, break_on_hyphens=False)
-            ),
-            id="broken by a mail program",
-        ),
+        pytest.param(mailed(HIT), id="broken by a mail program"),
         *[
-            pytest.param(
-                "\n".join(
-                    line[at : at + width]
-                    for line in HIT.splitlines()
-                    for at in range(0, len(line), width)
-                ),
-                id=f"broken by a terminal of {width} columns",
-            )
+            pytest.param(shown(HIT, width), id=f"broken by a terminal of {width} columns")
             for width in (77, 80, 95, 97, 98, 99)
         ],
         pytest.param(
@@ -229,6 +207,26 @@ def test_go_runners_tell_a_prompt_without_a_task() -> None:
     assert prefix_cache.parse(line * 2) == PrefixCache((task, task), 2000, 200)
 
 
+def test_a_number_of_too_many_digits_is_not_told() -> None:
+    line = f'level=DEBUG source=cache.go:142 msg="loading cache slot" prompt={"9" * 20} used=9\n'
+    assert prefix_cache.parse(line).tasks == (Task(None, None, 9, None, False),)
+
+
+@pytest.mark.parametrize("end", [_timed(7, 100), ""], ids=["timed", "given up"])
+def test_a_task_takes_few_bytes(end: str) -> None:
+    tracemalloc.start()
+    tasks = 10_000
+    log = (
+        _new(n, 1000 + n) + _cached(n, 900 + n) + end.replace("task 7", f"task {n}")
+        for n in range(tasks)
+    )
+    read = prefix_cache.read(line for text in log for line in text.splitlines())
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert [task.cached_tokens for task in read.tasks] == [900 + n for n in range(tasks)]
+    assert peak / tasks < 150
+
+
 def test_slots_whose_lines_are_mixed() -> None:
     text = (
         _new(1, 50, slot=2)
@@ -336,6 +334,7 @@ def test_nothing_tells_nothing(text: str) -> None:
         "\x7fELF\0\0",
         "{}",
         "[    0.5] pci 0000:00:02.0: slot 5 | task\n[    9.1] amdgpu: Process ollama pid 7\n",
+        "Ollama takes a slot for each task, and llama.cpp keeps its prompt.\n",
     ],
 )
 def test_text_of_another_kind_is_refused(text: str) -> None:

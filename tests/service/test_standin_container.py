@@ -84,7 +84,7 @@ def test_the_same_prompt_again_is_read_from_the_cache(server: Server, registry: 
     first, second = (server.generate(registry.name("tiny"), **asked) for _ in range(2))
     assert first["prompt_eval_count"] == second["prompt_eval_count"]
     assert second["prompt_eval_cached_count"] == second["prompt_eval_count"] - 1
-    last = prefix_cache.parse(server.log.read_text()).tasks[-1]
+    *_, last = prefix_cache.parse(server.log.read_text()).tasks
     assert last.cached_tokens == second["prompt_eval_cached_count"]
 
 

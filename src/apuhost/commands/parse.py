@@ -3,7 +3,7 @@
 import dataclasses
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import BinaryIO
@@ -73,12 +73,28 @@ def _lines(opened: BinaryIO) -> Iterator[str]:
         rest = not raw.endswith(b"\n")
 
 
+class _Streamed(list[object]):
+    """What JSON's encoder takes for a list, and asks for one item after the other."""
+
+    def __init__(self, items: Collection[object]) -> None:
+        super().__init__()
+        self._items = items
+
+    def __iter__(self) -> Iterator[object]:
+        return iter(self._items)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+
 def _plain(value: object) -> object:
-    """One record, set or mapping as JSON knows it; sets in a fixed order."""
+    """One record, set, mapping or collection as JSON knows it; sets in a fixed order."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     if isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, frozenset | set):
         return sorted(value)
+    if isinstance(value, Collection):
+        return _Streamed(value)
     raise TypeError(f"{type(value).__name__} is not told in JSON")

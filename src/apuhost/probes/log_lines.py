@@ -66,6 +66,11 @@ def log_lines(lines: Iterable[str]) -> Iterator[LogLine]:
         yield held.line
 
 
+def phrase(text: str) -> re.Pattern[str]:
+    """Return a pattern of words that finds them in a broken line, which has lost or got blanks."""
+    return re.compile(text.replace(" ", r"\s*"))
+
+
 def _logged(line: str) -> str:
     """What Docker's json-file driver wrote a line for; any other line as it is."""
     if not line.startswith(_JSON_FILE):

@@ -16,7 +16,7 @@ from apuhost.probes.compute_devices import (
     libraries_of_runner,
     server_device,
 )
-from apuhost.probes.log_lines import LogLine
+from apuhost.probes.log_lines import LogLine, phrase
 from apuhost.probes.pairs import whole_number
 from apuhost.probes.runner_command import Runner, loaded_with, runner_of
 from apuhost.probes.runners import command_in
@@ -59,14 +59,9 @@ class Start:
     troubles: set[str] = field(default_factory=set)
 
 
-def _phrase(text: str) -> re.Pattern[str]:
-    """A broken line may have lost or got a blank, so between words none or several will do."""
-    return re.compile(text.replace(" ", r"\s*"))
-
-
 # What a start prints, in its order; a line that stands before the last one seen is of a new one.
 _STAGES = tuple(
-    _phrase(text)
+    phrase(text)
     for text in (
         'server config"? env=',
         "total blobs: [0-9]",
@@ -79,22 +74,22 @@ _STAGES = tuple(
 )
 _DROPPING, _COMPUTE, _RUNNING = 4, 5, len(_STAGES)
 TROUBLES = {
-    "discovery_timed_out": _phrase(
+    "discovery_timed_out": phrase(
         "GPU discovery watchdog timed out|discovery: timed out waiting for server startup"
         "|failure during (?:llama-server )?GPU discovery.*(?:time ?out|timed out|deadline exceeded)"
     ),
-    "vram_tracking_failed": _phrase("VRAM tracking: no per-device buffer sizes"),
-    "allocation_failed": _phrase(
+    "vram_tracking_failed": phrase("VRAM tracking: no per-device buffer sizes"),
+    "allocation_failed": phrase(
         r"[Ff]ailed to allocate (?:a buffer|\S+ buffer)|ErrorOutOf(?:Device|Host)Memory"
     ),
-    "device_lost": _phrase("ErrorDeviceLost"),
+    "device_lost": phrase("ErrorDeviceLost"),
 }
-_VERSION = _phrase(r"(?:Listening on \S+ \(version |ollama version is )([^\s)]{1,60})")
-_DEFAULT_CONTEXT = _phrase('vram-based default context"? total')
-_STARTING = _phrase('starting (?:llama server|llama-server|runner)"? cmd=')
+_VERSION = phrase(r"(?:Listening on \S+ \(version |ollama version is )([^\s)]{1,60})")
+_DEFAULT_CONTEXT = phrase('vram-based default context"? total')
+_STARTING = phrase('starting (?:llama server|llama-server|runner)"? cmd=')
 _LOAD = re.compile(r'msg=load\s+request="\{Operation:(?:alloc|commit) ')  # a fit is only tried
-_OFFLOADED = _phrase("offloaded ([0-9]{1,6})/([0-9]{1,6}) layers to GPU")
-_CACHE = _phrase("prompt cache is enabled, size limit: ([0-9]{1,9}) MiB")
+_OFFLOADED = phrase("offloaded ([0-9]{1,6})/([0-9]{1,6}) layers to GPU")
+_CACHE = phrase("prompt cache is enabled, size limit: ([0-9]{1,9}) MiB")
 _SERVERS = re.compile(r"time=\S+ level=|[a-z]\.go:[0-9]+")
 ANY = re.compile(
     r"server\s*config|blobs:|Listening|GPU|inference|vram|starting|msg=load\b|offloaded|cache\s*is"

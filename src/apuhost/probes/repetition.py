@@ -112,6 +112,6 @@ def _answers(texts: list[str]) -> Iterator[Final]:
 def _tasks(log: str) -> tuple[Task, ...]:
     """What is no log of a runner's tells nothing."""
     try:
-        return prefix_cache.parse(log).tasks
+        return tuple(prefix_cache.parse(log).tasks)
     except ParseError:
         return ()
