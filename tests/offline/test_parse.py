@@ -269,7 +269,20 @@ def test_the_framed_daemon_json_of_a_facts_folder(document: Any) -> None:  # noq
 @pytest.mark.parametrize(
     ("kind", "file", "told"),
     [
-        pytest.param("cmdlin", "-", "there are: ", id="no such kind"),
+        pytest.param(
+            "cmdlin", "-", r"^parse knows no kind cmdlin \(cmdline\?\); there are: ", id="near"
+        ),
+        pytest.param(
+            "nosuch", "-", "^parse knows no kind nosuch; there are: boot, ", id="none near"
+        ),
+        pytest.param("kernel_log", "-", r"kernel_log \(dmesg\?\); ", id="a facts file's name"),
+        pytest.param("facts/m/os_release.txt", "-", r"\(os-release\?\); ", id="a facts file"),
+        pytest.param(
+            "my log",
+            "dmesg",
+            "^the kind comes first: apuhost parse dmesg 'my log'$",
+            id="swapped arguments",
+        ),
         pytest.param("cmdline", "/nosuch/file", "/nosuch/file: No such file", id="no such file"),
         pytest.param("cmdline", "/", "/: not a plain file", id="a folder"),
         pytest.param("cmdline", "/dev/zero", "/dev/zero: not a plain file", id="a device"),

@@ -2,14 +2,16 @@
 
 import dataclasses
 import json
+import shlex
 import sys
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import BinaryIO
 
-from apuhost.commands.kinds import LOGS, READERS, read
+from apuhost.commands.kinds import LOGS, OF_FACTS, READERS, read
 from apuhost.errors import ApuhostError
+from apuhost.nearest import hint
 from apuhost.probes import ParseError
 
 MOST_BYTES = 64 * 1024 * 1024
@@ -25,7 +27,7 @@ class ParseFailure(ApuhostError):
 def run(kind: str, file: str) -> int:
     """Print one JSON document for a file, or for standard input."""
     if kind not in READERS:
-        raise ApuhostError(f"parse knows no kind {kind}; there are: {', '.join(sorted(READERS))}")
+        raise ApuhostError(_no_kind(kind, file))
     try:
         with _opened(file) as opened:
             document = LOGS[kind](_lines(opened)) if kind in LOGS else read(kind, _text(opened))
@@ -40,6 +42,14 @@ def run(kind: str, file: str) -> int:
         print(piece, end="")
     print()
     return 0
+
+
+def _no_kind(word: str, file: str) -> str:
+    if file in READERS:
+        return f"the kind comes first: apuhost parse {file} {shlex.quote(word)}"
+    name = Path(word).stem
+    near = f" ({OF_FACTS[name]}?)" if name in OF_FACTS else hint(word, READERS)
+    return f"parse knows no kind {word}{near}; there are: {', '.join(sorted(READERS))}"
 
 
 def _opened(file: str) -> AbstractContextManager[BinaryIO]:
