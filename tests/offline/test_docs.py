@@ -19,6 +19,7 @@ from apuhost.commands import kinds, parse
 from apuhost.derived import derive
 from apuhost.host_facts import HostFacts
 from apuhost.roles import CHECKOUT
+from apuhost.round_trip import PROBES
 from apuhost.settings import Settings
 from apuhost.verdicts import Layer, Severity, Status, Verdict, boot
 from apuhost.verdicts.host import CONCERNS, HostReport
@@ -120,6 +121,7 @@ def test_the_table_of_known_faults_is_the_one_that_is_used() -> None:
     ]
 
 
+FACTS_ROW = re.compile(r"^\| `(\w+)\.txt` \| (?:`([\w-]+)`|none: ).* \|$", re.MULTILINE)
 EXAMPLES = EXAMPLE.findall(text(DOCS / "parse.md"))
 
 
@@ -137,6 +139,13 @@ def test_an_example_of_parse_prints_what_the_page_says(
     file.write_text(given, encoding="utf-8")
     assert parse.run(kind, str(file)) == 0
     assert json.loads(capsys.readouterr().out) == json.loads(printed)
+
+
+def test_the_files_of_a_facts_folder_are_told_with_the_kind_that_reads_them() -> None:
+    rows = dict(FACTS_ROW.findall(text(DOCS / "parse.md")))
+    assert sorted(rows) == sorted(PROBES)
+    in_part = {"docker": "docker-info", "ollama_api": "ollama-ps"}
+    assert {name: kind for name, kind in rows.items() if kind} == {**kinds.OF_FACTS, **in_part}
 
 
 def reference_host() -> Settings:

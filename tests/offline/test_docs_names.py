@@ -86,13 +86,13 @@ def test_an_option_by_itself_is_one_of_ours(page: Path) -> None:
 @every_page
 def test_every_verdict_that_is_named_is_given(page: Path) -> None:
     concerns = "|".join({each.partition(".")[0] for each in verdict_ids.ALL})
-    files = r"(?:service|timer|io|conf|asc|sources)\b"
+    files = r"(?:service|timer|io|conf|asc|sources|txt)\b"
     named = re.findall(rf"(?<![\w/.-])(?:{concerns})\.(?!{files})[a-z_]+", text(page))
     assert set(named) <= set(verdict_ids.ALL)
 
 
-OF_OTHERS = {"kernel_log", "boot_id", "ollama_default"}
-"""They begin like a setting: a file of a facts folder, the kernel's word, Docker's network."""
+OF_OTHERS = {"kernel_log", "ollama_api", "ollama_log", "boot_id", "ollama_default"}
+"""They begin like a setting: files of a facts folder, the kernel's word, Docker's network."""
 
 
 @every_page
