@@ -3,7 +3,7 @@
 import pytest
 from tests.support import stack
 from tests.support.hosts import host_facts, unit_files
-from tests.support.verdicts import HEALTHY, failing, unread, verdict
+from tests.support.verdicts import HEALTHY, assert_named, failing, unread, verdict
 
 from apuhost.changes import site_ca
 from apuhost.changes.docker import APT_PROXY, PROXY_DROP_IN
@@ -169,11 +169,7 @@ FAULTS = [
 def test_a_fault_is_named(
     verdict_id: str, facts: HostFacts, layer: Layer, observed: str, fix: str
 ) -> None:
-    found = verdict(facts, verdict_id)
-    assert failing(found) == (Status.FAIL, layer)
-    assert observed in found.observed
-    assert found.evidence
-    assert fix in found.fix
+    assert_named(verdict(facts, verdict_id), layer, observed, fix)
 
 
 def test_a_broken_file_is_told_with_its_place() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from tests.support import stack
 from tests.support.hosts import GPU_780M, PARTS, host_facts
-from tests.support.verdicts import HEALTHY, failing, unread, verdict
+from tests.support.verdicts import HEALTHY, assert_named, failing, unread, verdict
 
 from apuhost.host_facts import HostFacts
 from apuhost.verdicts import Layer, Severity, Status, vulkan
@@ -161,11 +161,7 @@ FAULTS = [
 def test_a_fault_is_named(
     verdict_id: str, facts: HostFacts, layer: Layer, observed: str, fix: str
 ) -> None:
-    found = verdict(facts, verdict_id)
-    assert failing(found) == (Status.FAIL, layer)
-    assert observed in found.observed
-    assert found.evidence
-    assert fix in found.fix
+    assert_named(verdict(facts, verdict_id), layer, observed, fix)
 
 
 @pytest.mark.parametrize(

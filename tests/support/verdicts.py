@@ -59,6 +59,14 @@ def failing(found: Verdict) -> tuple[Status, Layer | None]:
     return found.status, found.layer
 
 
+def assert_named(found: Verdict, layer: Layer, observed: str, fix: str) -> None:
+    """It fails at this layer, and says what was seen, by what, and what to do."""
+    assert failing(found) == (Status.FAIL, layer)
+    assert observed in found.observed
+    assert found.evidence
+    assert fix in found.fix
+
+
 def unread(facts: HostFacts, *names: str) -> HostFacts:
     """The same host, but these probes were not read."""
     kept = {name: text for name, text in facts.readings.items() if name not in names}
