@@ -52,10 +52,9 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 def _reports(config: pytest.Config) -> tuple[HostReport, ...]:
     if config.option.saved:
         saved = evidence.load(config.option.saved, config.option.limit)
-        folder = config.option.saved.is_dir()
         return tuple(
             # The day on which they were read: the same verdicts whenever they are judged.
-            judge(name, settings, replace(facts, saved=folder), day_of(facts))
+            judge(name, settings, facts, day_of(facts))
             for name, (settings, facts) in saved.items()
         )
     if not config.option.inventory:

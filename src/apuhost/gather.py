@@ -19,7 +19,7 @@ from apuhost.round_trip import PROBES, script, unframe
 
 Process = subprocess.Popen[bytes]
 
-HOST_TIMEOUT_S = 120
+HOST_TIMEOUT_S = 180
 TIMED_OUT = 124  # timeout(1)'s exit status
 MOST_BYTES = 64 * 1024 * 1024
 MOST_ERROR_BYTES = 64 * 1024

@@ -122,6 +122,10 @@ def test_what_would_be_passed_over_is_told(
     assert told(inventory(tmp_path, text), monkeypatch).startswith(f"site.py{sentence}")
 
 
+def test_a_list_that_pyinfra_passes_over_is_the_files_own_matter(tmp_path: Path) -> None:
+    sources.check(inventory(tmp_path, '_MODELS = [("a", "0123", 1)]\nhosts = ["box1"]\n'))
+
+
 def test_a_setting_that_the_file_itself_uses_is_its_own_matter(tmp_path: Path) -> None:
     text = 'ssh_user = "me"\nhosts = [("box1", {"ssh_user": ssh_user})]\n'
     sources.check(inventory(tmp_path, text))

@@ -20,22 +20,24 @@ def main() -> None:
     try:
         _run(arguments)
     except ApuhostError as error:
-        _say(error, str(error), debug=debug)
+        if debug:
+            traceback.print_exception(error)
+        _say(str(error))
         raise SystemExit(error.exit_status) from None
     except SystemExit as end:
         if end.code == INTERRUPTED:  # typer has turned Ctrl-C into it
             print("interrupted; run it again to go on", file=sys.stderr)
         raise
     except OSError as error:
-        _say(error, f"{error.filename or 'output'}: {error.strerror}", debug=debug)
+        if debug:
+            traceback.print_exception(error)
+        _say(f"{error.filename or 'output'}: {error.strerror}")
         raise SystemExit(2) from None
 
 
-def _say(error: Exception, sentence: str, *, debug: bool) -> None:
+def _say(sentence: str) -> None:
     from apuhost.report import visible
 
-    if debug:
-        traceback.print_exception(error)
     for line in sentence.splitlines():
         print(visible(line), file=sys.stderr)
 

@@ -103,7 +103,7 @@ def _facts(folder: Path, told: index.Index) -> HostFacts:
             readings[name] = Reading(files.text(file), told.status[name])
         except EvidenceError as error:
             lost[name] = f"{file.name} {error}"
-    return HostFacts(told.host, told.gathered, readings, lost=lost)
+    return HostFacts(told.host, told.gathered, readings, saved=True, lost=lost)
 
 
 def _load_boot(file: Path) -> tuple[str, Saved]:

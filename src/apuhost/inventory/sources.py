@@ -169,8 +169,10 @@ def _written(tree: ast.Module) -> Iterator[tuple[str, str, ast.expr]]:
 
 
 def _items(tree: ast.Module) -> Iterator[ast.expr]:
-    """Every entry of a list of the file, also of one with data of its own beside it."""
-    for _, statement in _assigned(tree):
+    """Every entry of a list of hosts, also of one with data of its own beside it."""
+    for name, statement in _assigned(tree):
+        if name.startswith("_"):  # the file's own affair: pyinfra passes over it
+            continue
         for element in (statement.value, *getattr(statement.value, "elts", ())):
             if isinstance(element, ast.List):
                 yield from element.elts
