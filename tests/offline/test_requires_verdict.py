@@ -50,8 +50,9 @@ def test_a_server_that_is_older_than_its_image_is_deployed() -> None:
     assert found.fix == DEPLOY
 
 
-def test_a_build_without_a_version_is_not_judged() -> None:
-    found = told(needing("0.34.0", running="0.0.0"))
+@pytest.mark.parametrize("running", ["0.0.0", "0.0.0-dirty"])
+def test_a_build_without_a_version_is_not_judged(running: str) -> None:
+    found = told(needing("0.34.0", running=running))
     assert (found.status, "tells no version" in found.reason) == (Status.UNKNOWN, True)
 
 

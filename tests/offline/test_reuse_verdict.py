@@ -102,6 +102,12 @@ def test_what_may_have_another_reason_is_unknown(log: str) -> None:
     assert (found.status, "others asked in between" in found.reason) == (Status.UNKNOWN, True)
 
 
+def test_a_build_that_is_no_release_is_judged_by_the_log() -> None:
+    log = task(7, 0) + task(9, 109)
+    found = judged(asked(answer(), answer(), log=log, version="0.0.0-dirty"))
+    assert (found.status, "109 of 110" in found.observed) == (Status.PASS, True)
+
+
 @pytest.mark.parametrize("version", ["0.30.1", "0.31.0", "0.33.2"])
 def test_between_0_30_1_and_0_33_2_the_log_tells_it(version: str) -> None:
     twice = (answer(), answer())

@@ -91,3 +91,8 @@ def newer(required: str, version: str) -> bool:
         [int(number) for number in re.findall(r"[0-9]+", text)[:3]] for text in (required, version)
     )
     return bool(wanted and found) and wanted > found
+
+
+def is_release(version: str) -> bool:
+    """Whether Ollama is a release: a build that is none calls itself 0.0.0, or 0.0.0-dirty."""
+    return not version.startswith("0.0.0")

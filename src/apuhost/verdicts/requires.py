@@ -4,16 +4,13 @@ A model says in its configuration which version it needs. Ollama looks at that w
 (server/images.go) and never again: a copied model, or an older image, gets past it.
 """
 
-from apuhost.changes.offer import newer
+from apuhost.changes.offer import is_release, newer
 from apuhost.derived import Derived
 from apuhost.host_facts import HostFacts, Unreadable
 from apuhost.settings.models import PinnedModel
 from apuhost.verdicts import Found, Layer, Question, Verdict, judge
 from apuhost.verdicts.loaded import each_asked
 from apuhost.verdicts.parameter import DEPLOY
-
-UNVERSIONED = "0.0.0"
-"""What a build of Ollama that is no release says of itself."""
 
 
 def requires(derived: Derived, facts: HostFacts) -> Verdict:
@@ -45,7 +42,7 @@ def _running(model: PinnedModel, facts: HostFacts) -> Found:
         return Found(True, "needs no certain Ollama")
     if version is None:
         raise Unreadable(f"Ollama does not tell its version: {facts.ollama_api.error}")
-    if version.startswith(UNVERSIONED):
+    if not is_release(version):
         raise Unreadable(f"a build of Ollama that tells no version ({version})")
     if newer(needed, version):
         words = f"it needs Ollama {needed}, {version} answers"

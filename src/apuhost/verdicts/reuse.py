@@ -7,7 +7,7 @@ it leaves them out. llama-server's log tells it since 0.30, and why a prompt was
 
 from dataclasses import dataclass
 
-from apuhost.changes.offer import newer
+from apuhost.changes.offer import is_release, newer
 from apuhost.derived import Derived
 from apuhost.host_facts import HostFacts, Unreadable
 from apuhost.probes.prefix_cache import Task
@@ -101,7 +101,7 @@ def _by_answer(model: Repeated, version: str) -> Reuse | None:
 
 def _leaves_out_cached(version: str) -> bool:
     """Whether prompt_eval_count is of the tokens alone that were read anew (ollama#16414)."""
-    return version == "0.30.0" or (newer("0.4.0", version) and version != "0.0.0")
+    return version == "0.30.0" or (is_release(version) and newer("0.4.0", version))
 
 
 def _by_log(model: Repeated) -> Reuse | None:
@@ -126,7 +126,7 @@ def _alone(model: Repeated) -> bool:
 
 
 def _untold(model: Repeated, version: str) -> Found:
-    if version and newer(TELLING, version) and version != "0.0.0":
+    if version and is_release(version) and newer(TELLING, version):
         told = f"Ollama {version} does not tell what came from its cache"
         return Found(None, f"{told}: {TELLING} and later do")
     raise Unreadable(f"{model.model}: neither its answer nor the log tells what was cached")
