@@ -17,8 +17,8 @@ from apuhost.verdicts.container import LOGS
 from apuhost.verdicts.several import several
 
 READING = "repetition"
-TELLING = "0.33.3"
-"""The first version whose answers tell what came from the cache (prompt_eval_cached_count)."""
+TELLING = "0.30.0"
+"""From here on an answer or the log tells what came from the cache."""
 
 FORCED = (
     "its memory (hybrid, recurrent or of a sliding window) keeps no state to go on from: "
@@ -126,7 +126,7 @@ def _alone(model: Repeated) -> bool:
 
 
 def _untold(model: Repeated, version: str) -> Found:
-    if version and is_release(version) and newer(TELLING, version):
+    if newer(TELLING, version) and not newer("0.4.0", version):
         told = f"Ollama {version} does not tell what came from its cache"
         return Found(None, f"{told}: {TELLING} and later do")
     raise Unreadable(f"{model.model}: neither its answer nor the log tells what was cached")
