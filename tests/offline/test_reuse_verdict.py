@@ -102,6 +102,25 @@ def test_what_may_have_another_reason_is_unknown(log: str) -> None:
     assert (found.status, "others asked in between" in found.reason) == (Status.UNKNOWN, True)
 
 
+@pytest.mark.parametrize(
+    "log",
+    [
+        pytest.param(task(7, 0) + task(9, 109), id="the second from the cache"),
+        pytest.param(task(7, 109) + task(9, 0), id="the first from the cache"),
+        pytest.param(task(812, 0) + task(0, 0), id="two runners'"),
+    ],
+)
+def test_a_log_that_shows_another_pair_makes_no_fault_of_an_answer(log: str) -> None:
+    found = judged(asked(answer(cached=0), answer(cached=0), log=log))
+    assert (found.status, "does not show both" in found.reason) == (Status.UNKNOWN, True)
+
+
+@pytest.mark.parametrize("others", [task(812, 0), task(5, 109)])
+def test_the_last_prompt_of_another_model_before_our_first_makes_no_fault(others: str) -> None:
+    found = judged(asked(answer(), answer(), log=others + task(7, 0), version="0.31.0"))
+    assert found.status is Status.UNKNOWN
+
+
 def test_a_build_that_is_no_release_is_judged_by_the_log() -> None:
     log = task(7, 0) + task(9, 109)
     found = judged(asked(answer(), answer(), log=log, version="0.0.0-dirty"))

@@ -45,6 +45,25 @@ class Reuse:
         return f"{self.cached} of {self.prompt} tokens from the cache"
 
 
+@dataclass(frozen=True)
+class Pair:
+    """The log's last two tasks whose prompt is as long as ours."""
+
+    first: Task
+    second: Task
+    neighbours: bool
+
+    @property
+    def shows_it(self) -> bool:
+        """Whether they can be ours, and both were read anew.
+
+        Another runner's lines may lie before ours: a runner counts its tasks upwards, and what it
+        took from its cache for the first of two it has for the second.
+        """
+        in_order = (self.first.task or 0) < (self.second.task or 0)
+        return self.neighbours and in_order and all(map(_anew, (self.first, self.second)))
+
+
 def prefix_cache(derived: Derived, facts: HostFacts) -> tuple[Verdict, ...]:
     """The verdict, where the hosts were asked for it; else none."""
     if READING not in facts.readings:
@@ -74,17 +93,18 @@ def _reused(model: Repeated, version: str, log: str) -> Found:
     if len(model.answers) < 2:  # noqa: PLR2004  (the same prompt twice)
         why = model.error or "busy, or too slow: no two answers in time"
         raise Unreadable(f"{model.model}: {why}")
-    reuse = _by_answer(model, version) or _by_log(model)
+    pair = _pair(model)
+    reuse = _by_answer(model, version) or _by_log(pair)
     if reuse is None:
         return _untold(model, version)
     if reuse.holds:
         return Found(True, reuse.words)
-    if _pair(model) and _pair(model)[-1].forced_full:
+    if pair and pair.second.forced_full:
         return Found(None, f"{model.model}: {FORCED}")
-    if not _alone(model):
-        why = "others asked in between, or the log does not tell why"
-        raise Unreadable(f"{model.model}: {reuse.words}; {why}")
-    return Found(False, reuse.words, reuse.said, log)
+    if pair and pair.shows_it:
+        return Found(False, reuse.words, reuse.said, log)
+    why = "others asked in between, or the log does not show both prompts read anew"
+    raise Unreadable(f"{model.model}: {reuse.words}; {why}")
 
 
 def _by_answer(model: Repeated, version: str) -> Reuse | None:
@@ -104,25 +124,29 @@ def _leaves_out_cached(version: str) -> bool:
     return version == "0.30.0" or (is_release(version) and newer("0.4.0", version))
 
 
-def _by_log(model: Repeated) -> Reuse | None:
-    task = _pair(model)[-1] if _pair(model) else None
-    if task is None or task.cached_tokens is None or not task.prompt_tokens:
+def _by_log(pair: Pair | None) -> Reuse | None:
+    return _taken(pair.second) if pair else None
+
+
+def _taken(task: Task) -> Reuse | None:
+    if task.cached_tokens is None or not task.prompt_tokens:
         return None
     said = f"task {task.task}: cached n_tokens = {task.cached_tokens}"
     return Reuse(task.cached_tokens, task.prompt_tokens, said)
 
 
-def _pair(model: Repeated) -> tuple[Task, ...]:
-    """The log's last two tasks whose prompt is as long as ours; () where there are no two."""
+def _anew(task: Task) -> bool:
+    reuse = _taken(task)
+    return reuse is not None and not reuse.holds
+
+
+def _pair(model: Repeated) -> Pair | None:
     asked = model.answers[1].prompt_tokens
-    ours = [task for task in model.tasks if asked and task.prompt_tokens == asked]
-    return tuple(ours[-2:]) if len(ours) > 1 else ()
-
-
-def _alone(model: Repeated) -> bool:
-    """Whether the log has both of ours, and nobody else's between them."""
-    pair = _pair(model)
-    return any(pair == each for each in zip(model.tasks, model.tasks[1:], strict=False))
+    places = [n for n, task in enumerate(model.tasks) if asked and task.prompt_tokens == asked]
+    if len(places) < 2:  # noqa: PLR2004  (the same prompt twice)
+        return None
+    first, second = places[-2:]
+    return Pair(model.tasks[first], model.tasks[second], neighbours=second == first + 1)
 
 
 def _untold(model: Repeated, version: str) -> Found:
