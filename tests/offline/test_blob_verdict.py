@@ -79,8 +79,16 @@ def test_the_same_parameters_share_a_runner(same: dict[str, object]) -> None:
     found = told(beside(tag(**same)))
     assert (found.status, found.observed) == (
         Status.PASS,
-        f"{QWEN.name}: {LATEST}: the same weights, with the same parameters",
+        f"{QWEN.name}: {LATEST}: the same weights, which it does not load anew",
     )
+
+
+def test_a_tag_without_a_num_gpu_takes_the_layers_that_run() -> None:
+    """A number beside none loads anew, none beside a number does not (needsReload)."""
+    asked = [{"name": LATEST, "parameters": {"num_gpu": 20}}]
+    found = told(beside(tag(num_gpu=20)), models_list=asked)
+    assert found.status is Status.PASS
+    assert told(beside(tag(num_gpu=20))).observed.endswith("num_gpu 20 instead of not set")
 
 
 def test_the_servers_own_context_is_a_tags_where_it_has_none() -> None:

@@ -2,7 +2,8 @@
 
 Ollama holds a blob of weights once, whatever the tag that asked for it: a request for a tag with
 other parameters ends the runner that is there, and loads the same weights again (server/sched.go,
-needsReload). What neither tag sets, Ollama chooses by itself, which never counts.
+needsReload). What neither tag sets, Ollama chooses by itself, which never counts. A tag without a
+num_gpu takes the layers that run, whatever the tag that asked for them.
 """
 
 import json
@@ -53,13 +54,19 @@ def _alike(own: StoredModel, other: StoredModel, derived: Derived) -> Found:
         if not model.whole:
             raise Unreadable(f"{model.path}: its parameters or another blob of it cannot be read")
     ours, theirs = (_runner(model, derived) for model in (own, other))
-    differing = next((name for name in ours if ours[name] != theirs[name]), None)
+    differing = _differing(ours, theirs)
     if differing is None:
-        return Found(True, "the same weights, with the same parameters")
+        return Found(True, "the same weights, which it does not load anew")
     here, there = _shown(ours[differing]), _shown(theirs[differing])
     words = f"the same weights, {differing} {there} instead of {here}"
     said = f"{other.path} has {min(_weights(own) & _weights(other))}, {differing} {there}"
     return Found(False, words, said, _fix(other, differing, derived))
+
+
+def _differing(ours: Mapping[str, object], theirs: Mapping[str, object]) -> str | None:
+    """The first name whose value there ends a runner that was started with ours."""
+    asked = (name for name, value in theirs.items() if name != "num_gpu" or value is not None)
+    return next((name for name in asked if ours[name] != theirs[name]), None)
 
 
 def _weights(model: StoredModel) -> frozenset[str]:
