@@ -50,6 +50,13 @@ def test_a_server_that_is_older_than_its_image_is_deployed() -> None:
     assert found.fix == DEPLOY
 
 
+def test_a_tag_that_nobody_asked_for_is_not_judged() -> None:
+    copied = Model(name="copied:1", requires="99.1")
+    found = told(host_facts(model_store=stack.model_store(Model(), copied)))
+    assert found.status is Status.PASS
+    assert found.expected.endswith("every model of models_list")
+
+
 @pytest.mark.parametrize("running", ["0.0.0", "0.0.0-dirty"])
 def test_a_build_without_a_version_is_not_judged(running: str) -> None:
     found = told(needing("0.34.0", running=running))

@@ -1,7 +1,8 @@
-"""models.requires: is Ollama new enough for every model in the store?
+"""models.requires: is Ollama new enough for every model of models_list?
 
 A model says in its configuration which version it needs. Ollama looks at that when it pulls one
-(server/images.go) and never again: a copied model, or an older image, gets past it.
+(server/images.go) and never again: a copied model, or an older image, gets past it. A tag that
+nobody asked for is no fault of the host's.
 """
 
 from apuhost.changes.offer import is_release, newer
@@ -14,13 +15,13 @@ from apuhost.verdicts.parameter import DEPLOY
 
 
 def requires(derived: Derived, facts: HostFacts) -> Verdict:
-    """Is the pinned image, and the server that answers, new enough for every model?"""
+    """Is the pinned image, and the server that answers, new enough for every asked model?"""
 
     def pinned(model: PinnedModel) -> Found:
         return _pinned(model, derived, facts)
 
     return judge(
-        Question("models.requires", "an Ollama that is new enough for every model"),
+        Question("models.requires", "an Ollama that is new enough for every model of models_list"),
         (
             (Layer.CONFIGURED, lambda: each_asked(derived, pinned)),
             (Layer.EFFECTIVE, lambda: each_asked(derived, lambda model: _running(model, facts))),
