@@ -63,6 +63,14 @@ def test_the_help_tells_of_debug(
     assert "A mini PC with an AMD APU" in told
 
 
+def test_the_help_of_active_tells_all_that_is_asked(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch, "verify", "--help") == 0
+    said = " ".join(capsys.readouterr().out.replace("│", " ").split())
+    assert "a token, and one prompt twice" in said
+
+
 def test_the_help_of_parse_and_a_wrong_kind_list_the_kinds(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

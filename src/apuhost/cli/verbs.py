@@ -102,7 +102,7 @@ def verify(  # noqa: PLR0913, PLR0917  (an option each)
         str | None, _named("--metrics", metavar="FILE", words="write Prometheus text (FILE.prom)")
     ] = None,
     active: Annotated[
-        bool, typer.Option("--active", help="let every loaded model generate a token")
+        bool, typer.Option("--active", help="ask loaded models for a token, and one prompt twice")
     ] = False,
     verbose: Every = False,
 ) -> None:
