@@ -208,6 +208,50 @@ def test_a_model_is_loaded_and_stays(
         assert (found.layer, found.fix) == (EFFECTIVE, AGAIN)
 
 
+COPY = Model(name="copy:1")
+BOTH = [REFERENCE, {**REFERENCE, "name": COPY.name}]
+
+
+def under_one_name(loaded: dict[str, Any], *, beside: Model = COPY) -> HostFacts:
+    """A host whose two tags have one blob of weights: Ollama names one of them."""
+    return host_facts(
+        model_store=stack.model_store(QWEN, beside),
+        ollama_api=stack.ollama_api(loaded, models=[QWEN, beside]),
+    )
+
+
+@pytest.mark.parametrize("verdict_id", ["models.loaded", "ollama.offload", "ollama.runner"])
+def test_a_tag_whose_runner_another_tag_started_is_loaded(verdict_id: str) -> None:
+    found = verdict(under_one_name(stack.loaded(COPY)), verdict_id, models_list=BOTH)
+    assert found.status is Status.PASS
+    if verdict_id == "models.loaded":
+        assert found.observed == f"{QWEN.name}: loaded as {COPY.name} for good (and 1 more)"
+
+
+@pytest.mark.parametrize(
+    ("facts", "told"),
+    [
+        pytest.param(
+            under_one_name(stack.loaded(COPY, digest="0" * 64)), "not loaded", id="changed since"
+        ),
+        pytest.param(
+            under_one_name(
+                stack.loaded(other := Model(name=COPY.name, parameters={"num_batch": 64})),
+                beside=other,
+            ),
+            "not loaded",
+            id="with other parameters",
+        ),
+        pytest.param(
+            under_one_name(stack.loaded(COPY, expires_at=SOON)), f"goes at {SOON}", id="not to stay"
+        ),
+    ],
+)
+def test_another_tag_does_not_stand_for_every_model(facts: HostFacts, told: str) -> None:
+    found = verdict(facts, "models.loaded")
+    assert (found.status, told in found.observed) == (Status.FAIL, True)
+
+
 def unit(**changes: str) -> HostFacts:
     return host_facts(units=stack.units(unit_files(), changed={"apuhost-models": changes}))
 

@@ -1014,6 +1014,15 @@ def test_models_are_loaded_again(facts: HostFacts, why: str) -> None:
     assert found.why(models.UNIT_NAME) == (why,)
 
 
+def test_a_model_whose_runner_another_tag_started_is_not_loaded_again() -> None:
+    copy = replace(QWEN, name="copy:1")
+    found = host_facts(
+        model_store=stack.model_store(QWEN, copy),
+        ollama_api=stack.ollama_api(stack.loaded(copy), models=[QWEN, copy]),
+    )
+    assert planned(found).empty
+
+
 def test_a_container_that_is_made_again_forgets_its_models() -> None:
     made = stack.container(restart_policy="no")
     found = planned(host_facts(containers=stack.containers(made, stack.image())))

@@ -7,6 +7,7 @@ from typing import Any
 
 from apuhost import roles
 from apuhost.changes import FileChange, RolePlan, due, fit, owned
+from apuhost.changes.blob import holder
 from apuhost.changes.container import ANYWHERE, differences
 from apuhost.changes.units import not_enabled
 from apuhost.derived import Derived
@@ -177,13 +178,14 @@ def _unready(model: PinnedModel, derived: Derived, facts: HostFacts) -> Iterator
     """Why a model must be loaded anew: a runner keeps what it was started with."""
     stored = facts.model_store.named(model.name)
     loaded = {each.name.lower(): each for each in facts.ollama_api.loaded or ()}
-    found = loaded.get(model.name.lower())
+    found = loaded.get(model.name.lower()) or holder(stored, derived, facts)
+    lies = facts.model_store.named(found.name) if found else None
     for_good = str(derived.settings.ollama.ollama_keep_alive).startswith("-")
     if pull(model, facts) or unset(model, facts):
         yield "changes"
     elif found is None:
         yield "is not loaded"
-    elif stored and found.digest != stored.digest:
+    elif lies and found.digest != lies.digest:
         yield "is loaded as it was before it was changed"
     elif for_good and not found.keeps(datetime.fromtimestamp(facts.boot.now, UTC)):
         yield "is not kept for good: a client asked for another keep_alive"

@@ -10,18 +10,15 @@ import json
 import shlex
 from collections.abc import Mapping
 
+from apuhost.changes.blob import FILES, started, weights
 from apuhost.derived import Derived
 from apuhost.host_facts import HostFacts, Unreadable
 from apuhost.probes.model_store import StoredModel
-from apuhost.settings.models import PinnedModel, gpu_layers
+from apuhost.settings.models import PinnedModel
 from apuhost.verdicts import Found, Layer, Question, Severity, Verdict, judge
 from apuhost.verdicts.loaded import each_asked, same_name
 from apuhost.verdicts.parameter import DEPLOY
 from apuhost.verdicts.several import several
-
-FILES = ("adapter", "projector")
-DRAFTED = 4
-"""Tokens ahead where a draft model lies beside the weights and nobody says (modelOptions)."""
 
 
 def blob(derived: Derived, facts: HostFacts) -> Verdict:
@@ -43,7 +40,7 @@ def _shared(model: PinnedModel, derived: Derived, facts: HostFacts) -> Found:
     if own is None:
         raise Unreadable(f"{model.name} is not in the store (models.pinned)")
     stored = facts.model_store.models
-    others = [each for each in stored if each is not own and _weights(each) & _weights(own)]
+    others = [each for each in stored if each is not own and weights(each) & weights(own)]
     if not others:
         return Found(True, "no other tag has its weights")
     return several(others, lambda other: _alike(own, other, derived), lambda other: other.name)
@@ -53,13 +50,13 @@ def _alike(own: StoredModel, other: StoredModel, derived: Derived) -> Found:
     for model in (own, other):
         if not model.whole:
             raise Unreadable(f"{model.path}: its parameters or another blob of it cannot be read")
-    ours, theirs = (_runner(model, derived) for model in (own, other))
+    ours, theirs = (started(model, derived) for model in (own, other))
     differing = _differing(ours, theirs)
     if differing is None:
         return Found(True, "the same weights, which it does not load anew")
     here, there = _shown(ours[differing]), _shown(theirs[differing])
     words = f"the same weights, {differing} {there} instead of {here}"
-    said = f"{other.path} has {min(_weights(own) & _weights(other))}, {differing} {there}"
+    said = f"{other.path} has {min(weights(own) & weights(other))}, {differing} {there}"
     return Found(False, words, said, _fix(other, differing, derived))
 
 
@@ -67,30 +64,6 @@ def _differing(ours: Mapping[str, object], theirs: Mapping[str, object]) -> str 
     """The first name whose value there ends a runner that was started with ours."""
     asked = (name for name, value in theirs.items() if name != "num_gpu" or value is not None)
     return next((name for name in asked if ours[name] != theirs[name]), None)
-
-
-def _weights(model: StoredModel) -> frozenset[str]:
-    return _digests(model, "model")
-
-
-def _digests(model: StoredModel, kind: str) -> frozenset[str]:
-    return frozenset(layer.digest for layer in model.layers if layer.kind == kind)
-
-
-def _runner(model: StoredModel, derived: Derived) -> Mapping[str, object]:
-    """What a runner is started with: each name is of a parameter, or of a kind of file."""
-    own = model.parameters
-    drafted = DRAFTED if _digests(model, "draft") else 0
-    return {
-        "num_ctx": own.get("num_ctx", derived.settings.ollama.ollama_context_length or None),
-        "num_batch": own.get("num_batch"),
-        "num_gpu": gpu_layers(own),
-        "num_thread": own.get("num_thread", 0),
-        "use_mmap": own.get("use_mmap"),
-        "main_gpu": own.get("main_gpu"),
-        "draft_num_predict": own.get("draft_num_predict", drafted),
-        **{kind: _digests(model, kind) for kind in FILES},
-    }
 
 
 def _shown(value: object) -> str:

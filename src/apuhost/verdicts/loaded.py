@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from apuhost.changes.blob import holder
 from apuhost.derived import Derived
 from apuhost.host_facts import HostFacts, Unreadable
 from apuhost.probes.model_names import short_name
@@ -19,7 +20,10 @@ NONE_ASKED = "models_list names none"
 
 @dataclass(frozen=True)
 class Judged:
-    """One model: what was asked of it, what lies in the store, what is loaded."""
+    """One model: what was asked of it, what lies in the store, what is loaded.
+
+    It may be `loaded` under the name of another tag that has its weights and parameters.
+    """
 
     name: str
     asked: PinnedModel | None
@@ -64,15 +68,14 @@ def judged(derived: Derived, facts: HostFacts) -> tuple[Judged, ...]:
     here = loaded(facts)
     listed = {same_name(model.name): model for model in derived.settings.models.models_list}
     asked = {name: model for name, model in listed.items() if model.preload or name in here}
-    return tuple(
-        Judged(
-            asked[name].name if name in asked else here[name].name,
-            asked.get(name),
-            facts.model_store.named(name),
-            here.get(name),
-        )
-        for name in dict.fromkeys((*asked, *here))
-    )
+
+    def one(name: str) -> Judged:
+        stored = facts.model_store.named(name)
+        found = here.get(name) or holder(stored, derived, facts)
+        shown = asked[name].name if name in asked else here[name].name
+        return Judged(shown, asked.get(name), stored, found)
+
+    return tuple(map(one, dict.fromkeys((*asked, *here))))
 
 
 def each_asked(derived: Derived, look: Callable[[PinnedModel], Found]) -> Found:

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 from apuhost import verdict_ids
 from apuhost.changes import models as changes
+from apuhost.changes.blob import holder
 from apuhost.changes.models import SHOWN_DIGITS
 from apuhost.derived import Derived
 from apuhost.host_facts import HostFacts, Unreadable
@@ -189,18 +190,21 @@ def _preloaded(derived: Derived, facts: HostFacts, for_good: bool) -> Found:
     here, now = loaded_models(facts), datetime.fromtimestamp(facts.boot.now, UTC)
 
     def look(model: PinnedModel) -> Found:
-        found = here.get(same_name(model.name))
+        own = facts.model_store.named(model.name)
+        found = here.get(same_name(model.name)) or holder(own, derived, facts)
         if found is None:
             said = f"GET /api/ps has no {model.name}"
             return Found(False, "it is not loaded", said, AGAIN)
-        stored = facts.model_store.named(model.name)
+        stored = facts.model_store.named(found.name)
         if stored is not None and found.digest != stored.digest:
             said = f"GET /api/ps has {found.digest[:SHOWN_DIGITS]}, {stored.path} is another"
             return Found(False, "it is loaded as it was before it was changed", said, AGAIN)
         if for_good and not found.keeps(now):
-            said = f"GET /api/ps: {model.name} has expires_at {found.expires_at}"
+            said = f"GET /api/ps: {found.name} has expires_at {found.expires_at}"
             return Found(False, f"it goes at {found.expires_at}", said, AGAIN)
-        return Found(True, "loaded for good" if for_good else f"loaded until {found.expires_at}")
+        stay = "for good" if for_good else f"until {found.expires_at}"
+        name = "" if same_name(found.name) == same_name(model.name) else f" as {found.name}"
+        return Found(True, f"loaded{name} {stay}")
 
     return several(models, look, _name)
 

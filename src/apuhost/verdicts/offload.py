@@ -58,7 +58,7 @@ def _on_gpu(model: Judged, derived: Derived, _: HostFacts) -> Found:
     found = model.loaded
     if found is None:
         raise Unreadable(f"{model.name} is not loaded (models.loaded)")
-    said = f"GET /api/ps: {model.name} has size_vram {found.size_vram} of size {found.size}"
+    said = f"GET /api/ps: {found.name} has size_vram {found.size_vram} of size {found.size}"
     if 0 < found.size == found.size_vram:
         return Found(True, f"{found.size / GIB:.1f} GiB on the GPU")
     share = 100 * found.size_vram // found.size if found.size else 0

@@ -63,8 +63,8 @@ def _effective(model: Judged, derived: Derived, facts: HostFacts) -> Found:
     shown = process(model, facts).runner
     wanted = context(model, shown, derived) if shown else None
     told = model.loaded.context_length if model.loaded else None
-    if wanted and told is not None and told != wanted:
-        said = f"GET /api/ps: {model.name} has context_length {told}"
+    if model.loaded and wanted and told is not None and told != wanted:
+        said = f"GET /api/ps: {model.loaded.name} has context_length {told}"
         words = f"context {told} instead of {wanted} tokens"
         return Found(False, words, said, _again(model, derived))
     batch = f"batch {shown.batch}, " if shown and shown.batch else ""
