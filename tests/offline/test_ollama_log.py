@@ -16,7 +16,7 @@ from apuhost.probes.ollama_log import ComputeDevice, Layers, OllamaLog
 
 GIB = 2**30
 MIB = 2**20
-T = "time=2026-09-10T08:00:00.000Z level=INFO source=some.go:12"
+T = "time=2026-09-10T08:00:00.000Z level=INFO source=routes.go:12"
 MODEL = f"/root/.ollama/models/blobs/sha256-{'a1' * 32}"
 COMPUTE = (
     f'{T} msg="inference compute" id=0 filter_id=0 library=Vulkan compute=0.0 name=Vulkan0 '
@@ -109,7 +109,7 @@ def test_a_whole_start() -> None:
             id="requests between the lines",
         ),
         pytest.param(HEAD + DROPPED + CPU + WHOLE, id="after another start"),
-        pytest.param(WHOLE.replace("source=some.go:12 ", ""), id="without source"),
+        pytest.param(WHOLE.replace("source=routes.go:12 ", ""), id="without source"),
         pytest.param(
             "".join(
                 json.dumps({"log": f"{line}\n", "stream": "stderr"}, separators=(",", ":")) + "\n"
@@ -412,8 +412,8 @@ def test_other_libraries_are_not_radv_whatever_the_name() -> None:
     "text",
     [
         pytest.param("ggml_vulkan: 0 = AMD Radeon (RADV PHO", id="a name cut off"),
-        pytest.param("x: using device Vulkan0 (AMD Radeon", id="a device cut off"),
-        pytest.param("llama: no GPU", id="none"),
+        pytest.param("llama_model_load: using device Vulkan0 (AMD Radeon", id="a device cut off"),
+        pytest.param("llama_model_load: no GPU", id="none"),
     ],
 )
 def test_a_device_that_is_cut_off_is_none(text: str) -> None:

@@ -195,7 +195,16 @@ FOREIGN = {
     "README": (CHECKOUT / "README.md").read_text(),
     "this page": (CHECKOUT / "docs" / "checks.md").read_text(),
     "a program": bytes(range(256)).decode("latin-1") * 200,
+PROMETHEUS = (
+    'time=2026-11-29T09:14:00.000Z level=INFO source=main.go:590 msg="No time limit was set"\n'
+    'time=2026-11-29T09:14:01.000Z level=INFO source=tls_config.go:347 msg="Listening on"\n'
+)
     "HTML": PAGE,
+    "Prometheus's log": PROMETHEUS,
+    "words about Ollama's lines": (
+        "I tried llama3: it is slow, and load_tensors: fails\nWhat is srv foo: for?\n"
+        "We are using device A (the old one), which vk::Queue serves\n"
+    ),
     "prose": PROSE,
     "Python": (CHECKOUT / "src/apuhost/probes/docker.py").read_text(),
     "YAML": "services:\n  ollama:\n    image: ollama/ollama\n    devices: [/dev/kfd]\n",
@@ -251,7 +260,7 @@ def test_a_line_among_foreign_ones_is_read(kind: str, before: str, document: Any
     assert alone.get("runners") or alone["prompt_tokens"] == 24
 
 
-SLOG = 'level=INFO source=a.go:1 msg="starting llama-server" cmd="/bin/llama-server -m x -c 8"'
+SLOG = 'level=INFO source=server.go:1 msg="starting llama-server" cmd="/bin/llama-server -m x -c 8"'
 NEW_PROMPT = "slot   operator(): id  0 | task 7 | new prompt, n_keep = 4, task.n_tokens = 24"
 
 

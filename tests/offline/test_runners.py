@@ -208,7 +208,7 @@ def test_a_cut_line_tells_nothing_that_may_be_half() -> None:
     [
         *("", "\n", "/bin/ollama serve", "root 1 0.0 0.1 9 8 ? Ssl 12:00 1:02 ollama serve\n"),
         *("  PID TTY          TIME CMD\n    7 ?        00:00:01 ollama\n", "[GIN] x"),
-        'time=2026-09-10T08:00:00.000Z level=INFO source=some.go:12 msg="total blobs: 4"\n',
+        'time=2026-09-10T08:00:00.000Z level=INFO source=images.go:12 msg="total blobs: 4"\n',
     ],
 )
 def test_nothing_was_started(text: str) -> None:

@@ -110,7 +110,7 @@ def runners(*commands: Iterable[str], environment: Mapping[str, str] = ENVIRONME
     return f"{server}{''.join(held)}end\n"
 
 
-_START = "time=2026-11-29T09:10:01.000Z level=INFO source=x.go:1 msg="
+_START = "time=2026-11-29T09:10:01.000Z level=INFO source=types.go:1 msg="
 COMPUTE = (
     f'{_START}"inference compute" id=0 filter_id=0 library=Vulkan compute=0.0 name=Vulkan0 '
     'description="AMD Radeon 780M Graphics (RADV PHOENIX)" libdirs=ollama,vulkan driver=0.0 '
