@@ -140,6 +140,11 @@ def test_text_of_another_kind_is_refused(text: str) -> None:
         cmdline.parse(text)
 
 
+@pytest.mark.parametrize("text", ['root=/dev/sda1 systemd.setenv="A":b quiet', "a: b", "{ quiet"])
+def test_the_kernel_takes_any_words(text: str) -> None:
+    assert cmdline.parse(text) == cmdline.read(text)
+
+
 @pytest.mark.parametrize("text", ["", "\n", " \r\n", "\0"])
 def test_an_empty_line_has_no_parameters(text: str) -> None:
     assert cmdline.parse(text).arguments == ()

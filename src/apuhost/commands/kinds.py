@@ -23,6 +23,8 @@ from apuhost.probes.files import TextFile, frame
 from apuhost.round_trip import PROBES
 
 _FRAME = "==> "
+# Of markup, JSON, and lines of a log or a table.
+_NO_FIRST_WORD = re.compile(r'[<{\[]|.*(?:"|:\Z)', re.DOTALL)
 
 Reader = Callable[[str], object]
 
@@ -48,6 +50,15 @@ def _daemon_json(text: str) -> daemon_json.DaemonJson:
     return daemon_json.parse(found)
 
 
+def _cmdline(text: str) -> object:
+    """The kernel takes any words: what no line begins with shows other text of one line."""
+    found = cmdline.parse(text)
+    first = next(iter(found.arguments), None)
+    if first and first.value is None and _NO_FIRST_WORD.match(first.key):
+        raise ParseError(f"no parameter looks like its first word, {first.key[:40]}")
+    return cmdline.document(found)
+
+
 # Probes whose text is of our own making, and means nothing to who has not read the probe.
 _INNER = frozenset(
     {"accounts", "apt_sources", "compose", "container_packages", "containers", "dmi_memory"}
@@ -66,7 +77,7 @@ READERS: Mapping[str, Reader] = {
     # One file's text, not the framed files of the probe; fields as the contract names them.
     "grub-cfg": lambda text: grub_cfg.parse(_framed("/boot/grub/grub.cfg", text)),
     "modprobe": lambda text: modprobe.parse(_framed("/etc/modprobe.d/file.conf", text)),
-    "cmdline": lambda text: cmdline.document(cmdline.parse(text)),
+    "cmdline": _cmdline,
     "daemon-json": _daemon_json,
     "grub": _grub,
     "docker-info": docker_info.parse,

@@ -19,8 +19,6 @@ _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 _LOGGED = re.compile(r"^(?:.*(?:kernel: |\] ?|<[0-9]+>|;))?(?:Kernel c|C)ommand line: ?(.*)$")
 # A boot loader puts one of these first; other text over several lines is not a parameter line.
 _FIRST_KEYS = ("BOOT_IMAGE=", "initrd=", "root=")
-# Markup, JSON, and lines of a log or a table.
-_FOREIGN = re.compile(r"\s*(?:[<{\[]|[^\s=]+:(?:\s|$))|.*\"\s*:")
 _WRAPPED = " \\"
 # A piece that a terminal or a mail program broke off: no prefix of a log's, no `NAME: `.
 _REST = re.compile(
@@ -262,8 +260,6 @@ def _plain_line(text: str) -> str:
     if len(lines) > 1 and not lines[0].lstrip().startswith(_FIRST_KEYS):
         raise ParseError(f"{len(lines)} lines, none of them a kernel command line")
     line = " ".join(lines)
-    if _FOREIGN.match(line):
-        raise ParseError("not a kernel command line: no parameter looks so")
     if _CONTROL.search(line):
         raise ParseError("not a kernel command line: it holds control characters")
     return line
