@@ -144,8 +144,7 @@ def test_an_example_of_parse_prints_what_the_page_says(
 def test_the_files_of_a_facts_folder_are_told_with_the_kind_that_reads_them() -> None:
     rows = dict(FACTS_ROW.findall(text(DOCS / "parse.md")))
     assert sorted(rows) == sorted(PROBES)
-    in_part = {"docker": "docker-info", "ollama_api": "ollama-ps"}
-    assert {name: kind for name, kind in rows.items() if kind} == {**kinds.OF_FACTS, **in_part}
+    assert {name: kind for name, kind in rows.items() if kind} == kinds.OF_FACTS
 
 
 def reference_host() -> Settings:

@@ -221,9 +221,7 @@ def test_a_text_that_only_speaks_of_a_thing_is_exit_1(kind: str, name: str, tmp_
 
 ALSO = {
     **{name: {"cmdline"} for name in ("apt_sources", "disk", "gpus")},  # one line of any words
-    "docker": {"docker-info"},
     "kernel_log": {"cmdline"},
-    "ollama_api": {"ollama-ps"},
     "ollama_log": {"prefix-cache", "runner-cmd"},
 }
 

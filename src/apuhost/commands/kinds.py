@@ -68,7 +68,9 @@ _INNER = frozenset(
 
 OF_FACTS: Mapping[str, str] = {
     **{name: name.replace("_", "-") for name in PROBES if name not in _INNER},
+    "docker": "docker-info",
     "kernel_log": "dmesg",
+    "ollama_api": "ollama-ps",
 }
 """Kinds that read a file of a facts folder, by its name without `.txt`."""
 
