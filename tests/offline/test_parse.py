@@ -148,6 +148,10 @@ def test_grub(
         pytest.param("cmdline", "MemTotal:  65 kB\n", id="a line of a table for cmdline"),
         pytest.param("cmdline", "[    3.1] amdgpu: x\n", id="a line of a log for cmdline"),
         pytest.param("daemon-json", frame((TextFile("/a", "{}"),)), id="another file's frame"),
+        pytest.param("daemon-json", "log-driver: json-file\n", id="YAML for daemon-json"),
+        pytest.param("modprobe", "install the package first\n", id="an order for modprobe"),
+        pytest.param("modprobe", "install vim echo x\nThen go on\n", id="words beside an order"),
+        pytest.param("modprobe", "install nothing else, reboot.\n", id="a sentence for modprobe"),
         pytest.param("grub", 'ID=debian\nNAME="Debian"\n', id="os-release for grub"),
         pytest.param("grub-cfg", "it's not closed\n", id="an open quote for grub-cfg"),
         pytest.param("modprobe", "==> 4 /etc/modprobe.d/a\nhum\n\n", id="words in a frame"),
@@ -339,6 +343,27 @@ def test_long_text_is_read_at_once(kind: str) -> None:
 @pytest.mark.parametrize("kind", kinds.LOGS)
 def test_a_log_has_any_length(
     kind: str,
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        pytest.param("grub", f"A=1\n{' ' * 20_000}B=1\n", id="grub"),
+        pytest.param("grub", f"A=1;{' ' * 20_000}B=1\n", id="behind a sign"),
+        pytest.param("modprobe", f"options a{' ' * 20_000}b c\n", id="modprobe"),
+        pytest.param("modprobe", f"install{' ' * 20_000}b{' ' * 20_000}c.\n", id="install"),
+    ],
+)
+def test_blanks_are_passed_over_at_once(kind: str, text: str) -> None:
+    started = time.process_time()
+    with pytest.raises(ParseError):
+        kinds.read(kind, text)
+    assert time.process_time() - started < 1
+
+
+def test_a_shells_command_that_writes_json_is_not_said_to_have_none() -> None:
+    with pytest.raises(ParseError, match=r"^it does not begin as JSON does$"):
+        kinds.read("daemon-json", 'sudo tee /etc/docker/daemon.json <<EOF\n{"hosts": []}\nEOF\n')
+
+
     document: Any,  # noqa: ANN401
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -99,18 +99,18 @@ LOGS: Mapping[str, Callable[[Iterable[str]], object]] = {
 """Kinds whose text may be of any length: they are read line by line."""
 
 WITHOUT: Mapping[str, str] = {
-    "boots": "no `boot` line",
-    "daemon-json": "no JSON",
-    "disk": "no line of `df -P -B1`",
-    "grub": "no GRUB_ variable",
-    "grub-cfg": "no command of a boot menu",
-    "loader": "no line of the probe's",
-    "machine": "no line of the probe's",
-    "modprobe": "no line of a modprobe.d file",
-    "modules": "no `loaded`, `known` or `live` line",
-    "os-release": "no ID, NAME or VERSION_ID",
+    "boots": "no `boot` line in it",
+    "daemon-json": "it does not begin as JSON does",
+    "disk": "no line of `df -P -B1` in it",
+    "grub": "no GRUB_ variable in it",
+    "grub-cfg": "no command of a boot menu in it",
+    "loader": "no line of the probe's in it",
+    "machine": "no line of the probe's in it",
+    "modprobe": "no line of a modprobe.d file in it",
+    "modules": "no `loaded`, `known` or `live` line in it",
+    "os-release": "no ID, NAME or VERSION_ID in it",
 }
-"""Kinds whose parser passes over what it does not know, and what a foreign text then lacks."""
+"""Kinds whose parser passes over what it does not know, and what is told of a foreign text."""
 
 
 def _lines(pattern: str) -> re.Pattern[str]:
@@ -154,7 +154,7 @@ def read(kind: str, text: str) -> object:
     """
     document = READERS[kind](text)
     if text.strip() and _is_foreign(kind, text, document):
-        raise ParseError(f"{WITHOUT[kind]} in it")
+        raise ParseError(WITHOUT[kind])
     return document
 
 
