@@ -195,20 +195,20 @@ loaded module
 1. kernel: its parameters
 end
 """
-FOREIGN = {
-    "README": (CHECKOUT / "README.md").read_text(),
-    "this page": (CHECKOUT / "docs" / "checks.md").read_text(),
-    "a program": bytes(range(256)).decode("latin-1") * 200,
 PROMETHEUS = (
     'time=2026-11-29T09:14:00.000Z level=INFO source=main.go:590 msg="No time limit was set"\n'
     'time=2026-11-29T09:14:01.000Z level=INFO source=tls_config.go:347 msg="Listening on"\n'
 )
-    "HTML": PAGE,
+FOREIGN = {
     "Prometheus's log": PROMETHEUS,
     "words about Ollama's lines": (
         "I tried llama3: it is slow, and load_tensors: fails\nWhat is srv foo: for?\n"
         "We are using device A (the old one), which vk::Queue serves\n"
     ),
+    "README": (CHECKOUT / "README.md").read_text(),
+    "this page": (CHECKOUT / "docs" / "checks.md").read_text(),
+    "a program": bytes(range(256)).decode("latin-1") * 200,
+    "HTML": PAGE,
     "prose": PROSE,
     "Python": (CHECKOUT / "src/apuhost/probes/docker.py").read_text(),
     "YAML": "services:\n  ollama:\n    image: ollama/ollama\n    devices: [/dev/kfd]\n",
@@ -316,6 +316,9 @@ def test_what_cannot_be_asked_is_one_line_and_exit_2(kind: str, file: str, told:
         pytest.param("modprobe", "# nothing\n\n", id="comments for modprobe"),
         pytest.param("modprobe", "softdep amdgpu pre: ttm\n", id="no option"),
         pytest.param("modprobe", "==> 2 /etc/modprobe.d/a\n#\n\n", id="comments in a frame"),
+        pytest.param("modprobe", "install amdgpu echo x\n", id="any command"),
+        pytest.param("modprobe", "# a\r\ninstall cramfs modprobe -i cramfs\r\n", id="modprobe's"),
+        pytest.param("modprobe", "remove iwlwifi \\\n(lsmod | grep b)\n", id="two lines"),
     ],
 )
 def test_text_of_its_kind_may_say_nothing(document: Any, kind: str, text: str) -> None:  # noqa: ANN401
@@ -340,9 +343,6 @@ def test_long_text_is_read_at_once(kind: str) -> None:
     assert time.process_time() - started < 2
 
 
-@pytest.mark.parametrize("kind", kinds.LOGS)
-def test_a_log_has_any_length(
-    kind: str,
 @pytest.mark.parametrize(
     ("kind", "text"),
     [
@@ -364,6 +364,9 @@ def test_a_shells_command_that_writes_json_is_not_said_to_have_none() -> None:
         kinds.read("daemon-json", 'sudo tee /etc/docker/daemon.json <<EOF\n{"hosts": []}\nEOF\n')
 
 
+@pytest.mark.parametrize("kind", kinds.LOGS)
+def test_a_log_has_any_length(
+    kind: str,
     document: Any,  # noqa: ANN401
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

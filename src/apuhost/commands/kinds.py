@@ -126,9 +126,10 @@ _SIGNS: Mapping[str, re.Pattern[str]] = {
         rf"\A(?:{_FRAME}|\ufeff?\s*(?:(?://|\#|/\*)[^\n]*\n\s*)*"
         r"(?:[{}\],]|\"(?!\")|\[\s*[\[{\"\]]|(?:null|true|false)\b))"
     ),
-    "grub": _lines(
-        r"(?:.*(?:[;&|]|then|do|else)[ \t]+|export[ \t]+)?GRUB_\w*\+?="
-        r"|(?:\.|source)[ \t]+[\"']?[$~./]"
+    "grub": re.compile(
+        r"(?:^[ \t]*(?:export[ \t]+)?|(?:[;&|]|then|do|else)[ \t]+)GRUB_\w*\+?="
+        r"|^[ \t]*(?:\.|source)[ \t]+[\"']?[$~./]",
+        re.MULTILINE,
     ),
     "grub-cfg": _lines(
         r"(?:menuentry|submenu)[ \t]+[\"'$\w]|set[ \t]+\w+=|load_env\b|insmod[ \t]+\w+[ \t]*$"
@@ -138,12 +139,21 @@ _SIGNS: Mapping[str, re.Pattern[str]] = {
     "loader": _lines(r"efi=yes$|(?:file|newer)=/|info=[^{]|tool=[\w-]+$"),
     "machine": _lines(r"(?:hostname|virtualization|(?:board|product)_name|sys_vendor|bios_\w+)=\S"),
     "modprobe": _lines(
-        r"blacklist[ \t]+\S+[ \t]*(?:#|$)|options[ \t]+\S+[ \t]+(?:\S+[ \t]*$|.*\w=)"
+        r"blacklist[ \t]+\S+[ \t]*(?:#|$)|options[ \t]+\S+[ \t]+(?:\S+[ \t]*$|(?:\S.*)?\w=)"
         r"|alias[ \t]+\S+[ \t]+[\w-]+[ \t]*$|(?:soft|weak)dep[ \t]+\S+[ \t]"
         r"|(?:install|remove)[ \t]+[\w-]+[ \t]+(?:[/:]|true|false)"
     ),
 }
+_CONTINUED = re.compile(r"\\\r?\n")
 _SAYS_NOTHING = re.compile(rf"[ \t\r]*(?:#.*|{_FRAME}.*)?")
+# What stands behind a module's name is any command of a shell, and may look like prose: it is
+# one where no line of another form is beside it.
+_COMMANDS: Mapping[str, re.Pattern[str]] = {
+    "modprobe": re.compile(
+        r"[ \t]*(?:install|remove)[ \t]+(?!(?:the|an?|it|this|that|your)[ \t])[\w-]+[ \t]+\S"
+        r"(?:.*[^.,:!?\s])?\s*"
+    )
+}
 
 
 def read(kind: str, text: str) -> object:
@@ -161,6 +171,12 @@ def read(kind: str, text: str) -> object:
 def _is_foreign(kind: str, text: str, document: object) -> bool:
     """Whether a text was read without an error only because nothing of its kind is in it."""
     if sign := _SIGNS.get(kind):
-        silent = all(_SAYS_NOTHING.fullmatch(line) for line in text.split("\n"))
-        return not silent and sign.search(text) is None
+        return sign.search(text) is None and not all(
+            _SAYS_NOTHING.fullmatch(line) or _is_command(kind, line)
+            for line in _CONTINUED.sub(" ", text).split("\n")
+        )
     return kind in WITHOUT and document == READERS[kind]("")
+
+
+def _is_command(kind: str, line: str) -> bool:
+    return kind in _COMMANDS and _COMMANDS[kind].fullmatch(line) is not None
