@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN ?= /usr/local/bin
 
-.PHONY: install rehearse test test-offline docs lock
+.PHONY: install rehearse test test-long test-offline docs lock
 install: .venv/installed
 	@sh scripts/link "$(CURDIR)/.venv/bin/apuhost" "$(BIN)"
 
@@ -18,6 +18,9 @@ rehearse: install
 
 test: .venv/installed
 	.venv/bin/pytest
+
+test-long: .venv/installed
+	.venv/bin/pytest -m long
 
 test-offline: .venv/installed
 	.venv/bin/pytest tests/offline

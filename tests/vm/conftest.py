@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,9 @@ INVENTORY = CHECKOUT / "tests" / "vm" / "kernel" / "vm.py"
 WHOLE = CHECKOUT / "inventories" / "rehearsal" / "vm.py"
 
 REBOOT_S = 300
+
+Site = Callable[[str], Path]
+"""Makes an inventory as the rehearsal's, with other settings: Python for a dict's items."""
 
 BARE = "bare"
 DEPLOYED = "deployed"
@@ -189,3 +192,21 @@ def served(lab: Lab, first_serving: object) -> Lab:
     """The machine after its first deploy of every role: it answers prompts."""
     lab.restore(SERVED)
     return lab
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Site:
+    """Makes inventories of this machine with other settings."""
+
+    def made(others: str) -> Path:
+        (tmp_path / "group_data").mkdir(exist_ok=True)
+        shared = (WHOLE.parent / "group_data" / "all.py").read_text()
+        (tmp_path / "group_data" / "all.py").write_text(shared)
+        written = tmp_path / "site.py"
+        written.write_text(
+            f"import runpy\nhosts = [(name, {{**data, {others}}})\n"
+            f"    for name, data in runpy.run_path({str(WHOLE)!r})['hosts']]\n"
+        )
+        return written
+
+    return made

@@ -111,6 +111,18 @@ SABOTAGE = [
         id="the integrated GPU not let in",
     ),
     pytest.param(
+        'sed -i \'s/OLLAMA_VULKAN: "1"/OLLAMA_VULKAN: "0"/\' /etc/apuhost/ollama/compose.yaml && '
+        "docker compose -f /etc/apuhost/ollama/compose.yaml up -d && sleep 20",
+        {"ollama.environment": "configured", "ollama.gpu": "effective"},
+        id="Vulkan switched off",
+    ),
+    pytest.param(
+        "sed -i 's/127.0.0.1:11434:11434/11434:11434/' /etc/apuhost/ollama/compose.yaml && "
+        "docker compose -f /etc/apuhost/ollama/compose.yaml up -d && sleep 20",
+        {"ollama.exposure": "configured"},
+        id="port open to all addresses",
+    ),
+    pytest.param(
         "find / -xdev -name 'libamdgpu_noop_drm_shim.so*' -not -path '/var/lib/docker/*' -delete",
         {"vulkan.device": "effective"},
         id="only llvmpipe left",
