@@ -171,7 +171,7 @@ REPORT = """minipc  Debian 13
 
 FAIL   kernel.gtt            31 GiB
 
-kernel 6/7      6 of 7 good, 1 failed
+kernel 6/7      6 of 7 good, 1 failed, 8 skipped
 """
 
 
@@ -196,7 +196,7 @@ def test_where_apuhost_is_here_the_boot_is_judged_here(root: Root) -> None:
     assert (mode(report), mode(report.with_suffix(".json"))) == (0o600, 0o600)
     (said,) = here.said
     assert said.endswith("/report.json --metrics /var/lib/node/apuhost.prom")
-    assert motd(here).startswith("apuhost: 6 of 7 good, 1 failed (kernel.gtt), 2")
+    assert motd(here).startswith("apuhost: 6 of 7 good, 1 failed (kernel.gtt), 8 skipped, 2")
     assert "report.txt" in motd(here)
 
 

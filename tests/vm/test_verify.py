@@ -79,7 +79,7 @@ def test_a_host_that_judges_itself_is_read_without_the_controller(
     assert [each["id"] for each in host["verdicts"] if each["status"] == "fail"] == [
         "vulkan.groups"
     ]
-    assert "1 failed (vulkan.groups)" in served.root("cat /run/motd.d/apuhost")
+    assert "1 failed (vulkan.groups), " in served.root("cat /run/motd.d/apuhost")
 
 
 def installed(lab: Lab, folder: Path) -> None:
