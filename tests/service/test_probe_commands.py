@@ -631,6 +631,46 @@ def test_a_volume_that_ollama_has_not_filled_yet(host: Host, tmp_path: Path) -> 
     assert found.free_bytes
 
 
+@pytest.mark.parametrize("link", ["latest", "m", "library", "registry.ollama.ai", "manifests"])
+def test_a_manifest_behind_a_link_or_no_plain_file_is_passed_over(
+    host: Host, mount: Path, link: str
+) -> None:
+    path = mount / "models/manifests/registry.ollama.ai/library/m/latest"
+    place = next(each for each in (path, *path.parents) if each.name == link)
+    elsewhere = host.folder / "elsewhere"
+    place.rename(elsewhere)
+    place.symlink_to(elsewhere)
+    os.mkfifo(mount / "models/manifests/hub.lan:5000/library/m/fifo")
+    began = time.monotonic()
+    found = model_store.parse(stored(host, f"mount\t/root/.ollama\t{mount}"))
+    assert time.monotonic() - began < PROBE_TIMEOUT_S / 2
+    assert "m:latest" not in {model.name for model in found.models}
+
+
+def test_a_store_behind_a_link_of_the_hosts_is_read_and_of_the_containers_not(
+    host: Host, mount: Path
+) -> None:
+    linked = host.folder / "linked"
+    linked.symlink_to(mount)
+    assert len(model_store.parse(stored(host, f"mount\t/root/.ollama\t{linked}")).models) == 3
+    (mount / "models").rename(host.folder / "elsewhere")
+    (mount / "models").symlink_to(host.folder / "elsewhere")
+    assert model_store.parse(stored(host, f"mount\t/root/.ollama\t{mount}")).models == ()
+
+
+def test_a_blob_that_is_a_link_or_no_plain_file_is_not_read(host: Host, mount: Path) -> None:
+    blobs = mount / "models/blobs"
+    secret = host.folder / "shadow"
+    secret.write_text(SECRET)
+    for content in (CONFIG, PARAMETERS):
+        (blobs / f"sha256-{sha256(content)}").unlink()
+    (blobs / f"sha256-{sha256(CONFIG)}").symlink_to(secret)
+    os.mkfifo(blobs / f"sha256-{sha256(PARAMETERS)}")
+    found = model_store.parse(stored(host, f"mount\t/root/.ollama\t{mount}"))
+    assert {model.requires for model in found.models} == {None}
+    assert f"sha256-{sha256(CONFIG)}" not in found.blobs
+
+
 def test_kept_manifests_are_read_without_any_store(host: Host) -> None:
     kept = host.folder / "kept" / "registry.ollama.ai" / "library" / "m" / "latest"
     kept.mkdir(parents=True)

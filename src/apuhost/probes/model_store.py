@@ -41,42 +41,52 @@ _PLACE = (
     "{{.Id}}\n{{range .Mounts}}mount\t{{.Destination}}\t{{.Source}}\n{{end}}"
     '{{range index .Config "Env"}}env {{json .}}\n{{end}}'
 )
-# The store's path in the container, led through the mount that it lies in.
+# The store's path in the container, led through the mount that it lies in. What is below the mount
+# is the container's: a link there would lead to a file of the host's, so only what is in its own
+# place is read, and plain (a FIFO would wait for a writer).
 _READ = f"""
 {CONTAINER}
 frame() {{ printf '==> %d %s\\n%s\\n' "${{#2}}" "$1" "$2"; }}
 refuse() {{ frame error 'docker does not answer'; exit 0; }}
+in_place() {{ [ -f "$1" ] && [ "$(readlink -f "$1")" = "$real${{1#"$source"}}" ]; }}
 id=$(ollama_container) || refuse
-store=
+source= store=
 if [ -n "$id" ]; then
   place=$(timeout {DOCKER_TIMEOUT_S} docker inspect --type container --format '{_PLACE}' "$id") ||
     refuse
   models=$(printf '%s\\n' "$place" | sed -nE 's~^env "OLLAMA_MODELS=(.+[^/])/*"$~\\1~p')
-  store=$(printf '%s\\n' "$place" | awk -F '\\t' -v models="${{models:-{_MODELS}}}" '
+  mounted=$(printf '%s\\n' "$place" | awk -F '\\t' -v models="${{models:-{_MODELS}}}" '
     $1 == "mount" && index(models "/", $2 "/") == 1 && length($2) > length(mount) {{
       mount = $2
       source = $3
     }}
-    END {{ if (mount != "") print source substr(models, length(mount) + 1) }}')
+    END {{ if (mount != "") print source "\\t" substr(models, length(mount) + 1) }}')
+  source=${{mounted%%\t*}}
+  store=$source${{mounted#*\t}}
 elif command -v docker >/dev/null; then
-  volume=$(timeout {DOCKER_TIMEOUT_S} docker volume inspect --format '{{{{.Mountpoint}}}}' {OLLAMA})
-  [ -z "$volume" ] || store=$volume/models
+  source=$(timeout {DOCKER_TIMEOUT_S} docker volume inspect --format '{{{{.Mountpoint}}}}' {OLLAMA})
+  [ -z "$source" ] || store=$source/models
 fi
 {files.command(f"{KEPT}/{_ANY}/*")}
 case "$store" in */models)
+  real=$(readlink -f "$source")
   folder=$store
   [ -d "$folder" ] || folder=${{store%/models}}
   frame directory "${{store%/models}}"
   frame owner "$(stat -c %u:%g "$folder")"
   frame free "$(df -B1 --output=avail "$folder" | tail -n 1)"
-  frame blobs "$(find -L "$store/blobs" -maxdepth 1 -type f -printf '%f %s\\n')"
-  {files.command(f'"$store"/manifests/{_ANY}')}
-  for digest in $(cat "$store"/manifests/{_ANY} | tr -d ' \\t\\r\\n' | tr '{{}}' '\\n\\n' |
+  frame blobs "$(find "$store/blobs" -maxdepth 1 -type f -printf '%f %s\\n')"
+  set --
+  for file in "$store"/manifests/{_ANY}; do
+    in_place "$file" && set -- "$@" "$file"
+  done
+  {files.command('"$@"')}
+  for digest in $(cat "$@" </dev/null | tr -d ' \\t\\r\\n' | tr '{{}}' '\\n\\n' |
     sed -nE '\\~"mediaType":"({_TOLD})"~s/.*"digest":"sha256:([0-9a-f]{{64}})".*/\\1/p' | sort -u)
   do
-    set -- "$store/blobs/sha256-$digest"
-    [ -f "$1" ] && [ "$(wc -c <"$1")" -le {_MOST_BYTES_OF_A_BLOB} ] || continue
-    {files.command('"$1"')}
+    blob=$store/blobs/sha256-$digest
+    in_place "$blob" && [ "$(wc -c <"$blob")" -le {_MOST_BYTES_OF_A_BLOB} ] || continue
+    {files.command('"$blob"')}
   done
 esac
 frame end ''
