@@ -204,6 +204,15 @@ def test_a_mesa_that_only_now_cannot_be_read_is_unknown() -> None:
     assert told(unasked, "boot.unchanged").status == "pass"
 
 
+def test_an_image_without_dpkg_is_told_of_once() -> None:
+    facts = also(host_facts(), container_packages="end\n")
+    found = told(replace(facts, last=NOTED), "boot.unchanged")
+    assert found.status is Status.FAIL
+    assert found.observed.startswith("Mesa in its container 25.2.8-0ubuntu0.24.04.1 is none since")
+    again = told(replace(facts, last=seen(facts).after(NOTED)), "boot.unchanged")
+    assert again.status is Status.PASS
+
+
 def test_the_boot_before_counts_where_no_report_is_kept() -> None:
     older = {**host_facts().readings}
     kernel = older["kernel"]

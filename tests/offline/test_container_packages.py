@@ -43,6 +43,12 @@ def test_foreign_lines_are_passed_over() -> None:
     assert parse(text).installed == {"mesa-va-drivers": "1:2~3"}
 
 
+@pytest.mark.parametrize("version", ["1" * 81, "1\x1b[2J", "1\u202e2", "1 2", ""])
+def test_a_version_that_no_package_has_is_left_out(version: str) -> None:
+    text = f"package mesa-vulkan-drivers {version}\npackage libvulkan1 {'1' * 80}\nend\n"
+    assert parse(text).installed == {"libvulkan1": "1" * 80}
+
+
 @given(st.text())
 def test_any_text_is_read_or_refused(text: str) -> None:
     with suppress(ParseError):

@@ -737,19 +737,58 @@ def test_a_containers_mesa_is_read_without_running_anything_in_it(
     status.write_text("")
     assert container_packages.parse(listed(host, tmp_path)).installed == {}
     status.write_bytes(b"Package: mesa-x\x00\n\xff" * 100_000)
-    container_packages.parse(listed(host, tmp_path))
+    assert container_packages.parse(listed(host, tmp_path)).installed == {}
     status.write_text("Package: mesa-x\nStatus: install ok installed\nVersion: 1\n\n" * 200)
     with pytest.raises(ParseError, match="not listed to the end"):
         container_packages.parse(listed(host, tmp_path))
 
 
+@pytest.mark.parametrize("place", ["var", "var/lib", "var/lib/dpkg", "var/lib/dpkg/status"])
+def test_a_list_behind_a_link_is_refused(host: Host, tmp_path: Path, place: str) -> None:
+    status = tmp_path / "root/var/lib/dpkg/status"
+    status.parent.mkdir(parents=True)
+    status.write_text(STATUS)
+    (tmp_path / "root" / place).rename(tmp_path / "elsewhere")
+    (tmp_path / "root" / place).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(ParseError, match=f"^/{place} is a link"):
+        container_packages.parse(listed(host, tmp_path / "root"))
+
+
+def test_a_list_that_is_too_long_is_refused(host: Host, tmp_path: Path) -> None:
+    status = tmp_path / "var/lib/dpkg/status"
+    status.parent.mkdir(parents=True)
+    line = f"Description: {'x' * 1009}\n\n"
+    status.write_text(f"{STATUS}\n{line * (8 * 1024)}"[: 8 * 1024 * 1024])
+    assert len(container_packages.parse(listed(host, tmp_path)).installed or {}) == 2
+    with status.open("a") as longer:
+        longer.write("\n")
+    with pytest.raises(ParseError, match="too long"):
+        container_packages.parse(listed(host, tmp_path))
+
+
+@pytest.mark.parametrize("version", ["1\x1b[2J", "1" * 81, "1" * 100_000, "1 2", ""])
+def test_a_version_that_no_package_has_is_not_printed(
+    host: Host, tmp_path: Path, version: str
+) -> None:
+    status = tmp_path / "var/lib/dpkg/status"
+    status.parent.mkdir(parents=True)
+    status.write_text(STATUS.replace("25.2.8-0ubuntu0.24.04.1", version))
+    text = listed(host, tmp_path)
+    assert text == "package libvulkan1 1.3.275.0-1build1\nend\n"
+
+
 def test_a_container_that_stands_or_has_no_list_says_so(host: Host, tmp_path: Path) -> None:
     with pytest.raises(ParseError, match="does not run"):
         container_packages.parse(listed(host, tmp_path, pid=0))
-    with pytest.raises(ParseError, match="has no list of packages"):
-        container_packages.parse(listed(host, tmp_path))
+    with pytest.raises(ParseError, match="does not run"):
+        container_packages.parse(listed(host, tmp_path / "gone"))
+    assert container_packages.parse(listed(host, tmp_path)).installed == {}
     (tmp_path / "var/lib/dpkg/status").mkdir(parents=True)
-    with pytest.raises(ParseError, match="has no list of packages"):
+    with pytest.raises(ParseError, match="no plain file"):
+        container_packages.parse(listed(host, tmp_path))
+    (tmp_path / "var/lib/dpkg/status").rmdir()
+    os.mkfifo(tmp_path / "var/lib/dpkg/status")
+    with pytest.raises(ParseError, match="no plain file"):
         container_packages.parse(listed(host, tmp_path))
     docker_says(host, {})
     with pytest.raises(ParseError, match="docker does not answer"):

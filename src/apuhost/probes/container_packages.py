@@ -1,7 +1,10 @@
 """Mesa's packages in Ollama's container, which has its own whatever the host has.
 
 dpkg's list is read where the container's first process sees it (proc_pid_root(5)): nothing is run
-in the container. What stands there is the image's word, so it is bounded, and read as a plain file.
+in the container. What stands there is the container's word. The kernel follows an absolute link
+below that root from the reader's own root, where it would name a file of the host's, so a list
+behind a link is refused. It is opened once, and of it only the names and versions of Mesa's
+packages are printed, each bounded: that holds even where a link is put there meanwhile.
 """
 
 import re
@@ -13,23 +16,30 @@ from apuhost.probes.container_commands import CONTAINER, DOCKER_TIMEOUT_S
 
 _MOST_BYTES = 8 * 1024 * 1024  # of a list, as of a host's
 _MOST_PACKAGES = 100
-_READ_S = 5
-_LINE = re.compile(r"package ([a-z0-9][a-z0-9+.-]*) (\S+)")
+_MOST_CHARACTERS = 80
+"""Of a name, and of a version."""
 
-# A paragraph a package (deb-control(5)).
-_PACKAGES = """
-  BEGIN { RS = ""; FS = "\\n" }
-  {
+_READ_S = 5
+_LINE = re.compile(
+    rf"package ([a-z0-9][a-z0-9+.-]{{0,{_MOST_CHARACTERS - 1}}}) ([!-~]{{1,{_MOST_CHARACTERS}}})"
+)
+
+# A paragraph a package (deb-control(5)). mawk before 1.3.4-20200717 does not know {1,80}.
+_PACKAGES = f"""
+  function bounded(word) {{ return word ~ /^[!-~]+$/ && length(word) <= {_MOST_CHARACTERS} }}
+  BEGIN {{ RS = ""; FS = "\\n" }}
+  {{
     name = version = ""
     whole = 0
-    for (n = 1; n <= NF; n++) {
+    for (n = 1; n <= NF; n++) {{
       if ($n ~ /^Package: /) name = substr($n, 10)
       if ($n ~ /^Version: /) version = substr($n, 10)
       if ($n == "Status: install ok installed") whole = 1
-    }
-    if (whole && name ~ /^(mesa-|libvulkan)/) print "package " name " " version
-  }
-  END { print "end" }
+    }}
+    if (whole && name ~ /^(mesa-|libvulkan)/ && bounded(name) && bounded(version))
+      print "package " name " " version
+  }}
+  END {{ print "end" }}
 """
 _PID = "{{.State.Pid}}"
 COMMAND = f"""
@@ -40,16 +50,32 @@ id=$(ollama_container) || refuse 'docker does not answer'
 pid=$(timeout {DOCKER_TIMEOUT_S} docker inspect --type container --format '{_PID}' "$id") ||
   refuse 'docker does not answer'
 [ "$pid" -gt 0 ] || refuse "Ollama's container does not run"
-list=/proc/$pid/root/var/lib/dpkg/status
-[ -f "$list" ] || refuse "Ollama's container has no list of packages"
-[ "$(wc -c <"$list")" -le {_MOST_BYTES} ] || refuse "its list of packages is too long"
-timeout {_READ_S} awk '{_PACKAGES}' "$list" | head -n {_MOST_PACKAGES}
+root=/proc/$pid/root
+list=$root/var/lib/dpkg/status
+for place in "$root/var" "$root/var/lib" "$root/var/lib/dpkg" "$list"; do
+  [ ! -L "$place" ] || refuse "${{place#"$root"}} is a link in Ollama's container: not followed"
+done
+if [ ! -e "$list" ]; then
+  [ -d "$root/." ] || refuse "Ollama's container does not run"
+  echo end
+  exit 0
+fi
+[ -f "$list" ] || refuse "${{list#"$root"}} is no plain file in Ollama's container"
+{{
+  found=$(head -c {_MOST_BYTES} | timeout {_READ_S} awk '{_PACKAGES}')
+  [ "$(head -c 1 | wc -c)" -eq 0 ] ||
+    refuse "${{list#"$root"}} of Ollama's container is too long"
+}} <"$list"
+printf '%s\\n' "$found" | head -n {_MOST_PACKAGES}
 """
 
 
 @dataclass(frozen=True)
 class ContainerPackages:
-    """Versions of Mesa's and Vulkan's installed packages; None without a container of Ollama's."""
+    """Versions of Mesa's and Vulkan's installed packages; None without a container of Ollama's.
+
+    An image without dpkg has none.
+    """
 
     installed: Mapping[str, str] | None
 

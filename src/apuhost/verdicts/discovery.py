@@ -10,7 +10,7 @@ from apuhost.probes.compute_devices import ComputeDevice
 from apuhost.probes.ollama_log import OllamaLog
 from apuhost.verdicts import Found, Layer, Question, Severity, Status, Verdict, judge, service
 from apuhost.verdicts.parameter import DEPLOY
-from apuhost.verdicts.versions import container_mesa
+from apuhost.verdicts.versions import NONE, container_mesa
 
 LIBRARIES = {"vulkan": "Vulkan", "rocm": "ROCm"}
 GPU_TYPES = frozenset({"igpu", "discrete"})
@@ -85,9 +85,10 @@ def _mesa(library: str, facts: HostFacts) -> str:
     if library != LIBRARIES["vulkan"]:
         return ""
     try:
-        return f", Mesa {container_mesa(facts)} in its container"
+        mesa = container_mesa(facts)
     except Unreadable:
         return ""
+    return f", Mesa {mesa} in its container" if mesa != NONE else ""
 
 
 def _by_runner(library: str, log: OllamaLog, facts: HostFacts) -> Found:
