@@ -125,6 +125,17 @@ DISCRETE = "gpu pci=0000:03:00.0 vendor=0x1002 device=0x744c driver=amdgpu gtt=1
 NVIDIA = "gpu pci=0000:01:00.0 vendor=0x10de device=0x1900 driver=nouveau gtt= vram=\n"
 
 
+@pytest.mark.parametrize("cut", [GPU_780M[:-1], GPU_780M[:-6], DISCRETE + GPU_780M[:-1]])
+def test_a_list_that_was_cut_in_its_last_value_is_not_read(cut: str) -> None:
+    with pytest.raises(ParseError, match="cut"):
+        gpus.parse(cut)
+
+
+@pytest.mark.parametrize("text", ["", "\n"])
+def test_no_line_is_no_gpu(text: str) -> None:
+    assert gpus.parse(text).devices == ()
+
+
 @pytest.mark.parametrize(
     ("text", "addresses"),
     [

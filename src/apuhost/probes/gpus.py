@@ -75,6 +75,8 @@ def parse(text: str) -> Gpus:
     Raises:
         ParseError: a line is cut, or is another program's.
     """
+    if text.strip() and not text.endswith("\n"):
+        raise ParseError("the last line is cut")
     lines = (line for line in text.splitlines() if line.strip())
     read = (_gpu(_fields(line)) for line in lines)
     return Gpus(tuple(gpu for gpu in read if gpu))
