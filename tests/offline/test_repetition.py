@@ -52,6 +52,12 @@ def test_models_are_told_apart() -> None:
     ]
 
 
+def test_what_came_before_the_probe_was_cut_counts() -> None:
+    came = {"loaded a:1": "", "loaded b:1": "", "first a:1": reply(DONE), "second a:1": reply(DONE)}
+    found = probe.parse(framed({"address": "127.0.0.1:1", **came, "end": "cut"}))
+    assert [(each.model, len(each.answers)) for each in found.models] == [("a:1", 2), ("b:1", 0)]
+
+
 @pytest.mark.parametrize(
     ("answer", "error"),
     [
@@ -82,7 +88,9 @@ def test_where_nobody_could_be_asked_the_reason_is_there() -> None:
     assert probe.parse(told) == Repetition((), "the API does not answer")
 
 
-@pytest.mark.parametrize("text", ["", "x", framed({"address": "a"}), "==> 4 end\n\n"])
+@pytest.mark.parametrize(
+    "text", ["", "x", framed({"address": "a"}), "==> 4 end\n\n", framed({"end": "cut"})]
+)
 def test_an_answer_that_was_cut_is_an_error(text: str) -> None:
     with pytest.raises(ParseError):
         probe.parse(text)

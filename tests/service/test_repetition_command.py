@@ -78,10 +78,35 @@ def test_a_model_at_work_for_others_leaves_no_second_answer(
         repetition, "COMMAND", repetition.COMMAND.replace(whole, "$((4 - SECONDS))")
     )
     try:
-        found, _ = asked(tmp_path, ps=ps(QWEN), generate=once)
+        found, _ = asked(tmp_path, LOG, ps=ps(QWEN), generate=once)
     finally:
         never.set()
     assert [model.answers for model in found.models] == [(FINAL,)]
+    assert [model.tasks for model in found.models] == [()], "its log is not asked for"
+
+
+def test_what_came_before_the_probe_was_cut_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    never = threading.Event()
+
+    def of_qwen(body: bytes) -> bytes:
+        if QWEN.encode() not in body:
+            never.wait()
+        return ANSWER
+
+    whole = f"timeout {repetition.ALL_ANSWERS_S + 5} bash"
+    assert whole in repetition.COMMAND
+    monkeypatch.setattr(repetition, "COMMAND", repetition.COMMAND.replace(whole, "timeout 2 bash"))
+    try:
+        found, _ = asked(tmp_path, LOG, ps=ps(QWEN, TINY, "b:1"), generate=of_qwen)
+    finally:
+        never.set()
+    assert [(model.model, model.answers, model.tasks) for model in found.models] == [
+        (QWEN, (FINAL, FINAL), ONE_TASK),
+        (TINY, (), ()),
+        ("b:1", (), ()),
+    ]
 
 
 def test_a_server_that_does_not_say_what_is_loaded(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ case "$*" in
 *'ps -aq'*) echo a1 ;;
 *State.Running*) printf 'a1\\ttrue\\t/ollama\\t\\tollama/ollama\\n' ;;
 *NetworkMode*) printf 'a1 running ollama_default\\n11434/tcp %s 127.0.0.1\\n' "$PORT" ;;
-'logs --since '[0-9]*' a1') cat "$LOG" ;;
+'logs --tail '[0-9]*' --since '[0-9]*' a1') cat "$LOG" ;;
 *) exit 1 ;;
 esac
 """
