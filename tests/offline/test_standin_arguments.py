@@ -128,7 +128,8 @@ def test_our_parsers_read_it_from_proc_and_from_the_log() -> None:
     (runner,) = runners.parse(" ".join(command)).runners
     assert (runner.model, runner.ctx_total, runner.parallel) == (str(MODEL), 8192, 1)
     assert (runner.batch, runner.ubatch, runner.mmproj) == (512, 512, "/p")
-    line = f'time=x level=INFO msg="starting llama-server" cmd="{" ".join(command)}"'
+    said = f'msg="starting llama-server" cmd="{" ".join(command)}"'
+    line = f"time=x level=INFO source=llama_server.go:1 {said}"
     assert ollama_log.parse(line).runners == (runner,)
 
 
