@@ -13,6 +13,7 @@ from apuhost.errors import ApuhostError
 
 FORMAT = 1
 
+Reference = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][\w./:-]*@sha256:[0-9a-f]{64}$")]
 Digest = Annotated[str, StringConstraints(pattern=r"^sha256:[0-9a-f]{64}$")]
 
 
@@ -49,7 +50,7 @@ class Image:
         layers: from the lowest.
     """
 
-    reference: str
+    reference: Reference
     chain: tuple[Blob, ...]
     config: Blob
     layers: tuple[Blob, ...]
@@ -74,7 +75,7 @@ class Deb:
     architecture: str
     url: str
     file: Blob
-    release: str
+    release: Digest
 
 
 @dataclass(frozen=True)
