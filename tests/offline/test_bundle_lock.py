@@ -74,7 +74,9 @@ def test_a_lock_comes_back_as_it_was_written(lock: Lock) -> None:
         pytest.param(as_text(LOCK).replace('"serial": 1', '"serial": 0'), "serial", id="serial"),
         pytest.param(as_text(LOCK).replace('"format": 1', '"format": 2'), "format", id="format"),
         pytest.param(as_text(LOCK).replace('"debs"', '"rpms"'), "rpms: ", id="unknown"),
-        pytest.param(as_text(LOCK).replace('"suite"', '"suit"', 1), "target.suit", id="in a record"),
+        pytest.param(
+            as_text(LOCK).replace('"suite"', '"suit"', 1), "target.suit", id="in a record"
+        ),
     ],
 )
 def test_what_is_no_lock_is_told_with_its_place(text: str, told: str) -> None:
