@@ -34,6 +34,8 @@ def test_one_ctrl_c_ends_it_and_its_ssh(tmp_path: Path) -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        # Who runs the tests in a script's background has it ignored, and so would every child.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
     ) as process:
         until = time.monotonic() + 30
         while not pids.exists() or len(pids.read_text().split()) < 3:
