@@ -31,6 +31,7 @@ LOCK = Lock(
     images=(
         Image(
             f"docker.io/ollama/ollama:0.34.4@sha256:{'a' * 64}",
+            "application/vnd.oci.image.index.v1+json",
             (blob("a"), blob("b")),
             blob("c"),
             (blob("d"), blob("d")),
@@ -69,6 +70,8 @@ def test_a_lock_comes_back_as_it_was_written(lock: Lock) -> None:
         pytest.param("{}", "serial: Field required", id="nothing"),
         pytest.param(as_text(LOCK).replace("aaaa", "AAAA", 1), "images.0.reference", id="a name"),
         pytest.param(as_text(LOCK).replace("cccc", "zzzz"), "images.0.config.digest", id="digest"),
+        pytest.param(as_text(LOCK).replace("qwen3:8b", "../../8b"), "models.0.name", id="path"),
+        pytest.param(as_text(LOCK).replace("qwen3:8b", "a/b/c/d"), "models.0.name", id="too long"),
         pytest.param(as_text(LOCK).replace(": 5", ": -5"), "size: Input should be", id="size"),
         pytest.param(as_text(LOCK).replace(": 5", ': "5"'), "a valid integer", id="a text"),
         pytest.param(as_text(LOCK).replace('"serial": 1', '"serial": 0'), "serial", id="serial"),

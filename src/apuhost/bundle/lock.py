@@ -15,6 +15,10 @@ FORMAT = 1
 
 Reference = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][\w./:-]*@sha256:[0-9a-f]{64}$")]
 Digest = Annotated[str, StringConstraints(pattern=r"^sha256:[0-9a-f]{64}$")]
+# It becomes a path: no part of it begins with a dot, and there are at most three.
+ModelName = Annotated[
+    str, StringConstraints(pattern=r"^(\w[\w.-]*(:[0-9]+)?/)?(\w[\w-]*/)?\w[\w.-]*(:\w[\w.-]*)?$")
+]
 
 
 class LockError(ApuhostError):
@@ -45,12 +49,14 @@ class Image:
 
     Attributes:
         reference: as ollama_image: REGISTRY/REPOSITORY:TAG@sha256:HEX, what the digest pins first.
+        media_type: of the pinned manifest.
         chain: the pinned manifest, and, where that is an index, the platform's manifest after it.
         config: the image's configuration.
         layers: from the lowest.
     """
 
     reference: Reference
+    media_type: str
     chain: tuple[Blob, ...]
     config: Blob
     layers: tuple[Blob, ...]
@@ -80,9 +86,12 @@ class Deb:
 
 @dataclass(frozen=True)
 class Model:
-    """A model as its registry gives it; its name is as models_list has it."""
+    """A model as its registry gives it; its name is as models_list has it.
 
-    name: str
+    `layers` are all its blobs, the configuration after the others.
+    """
+
+    name: ModelName
     manifest: Blob
     layers: tuple[Blob, ...]
 
