@@ -15,8 +15,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from apuhost.locks import exclusive
 from apuhost.rehearsal import process, qemu
-from apuhost.rehearsal.locks import exclusive
 from apuhost.rehearsal.mirror import debian_mirror
 from apuhost.rehearsal.process import Heartbeat, RehearsalError
 

@@ -8,6 +8,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+from apuhost.locks import exclusive
 from apuhost.rehearsal import (
     certificates,
     hypervisor,
@@ -23,7 +24,6 @@ from apuhost.rehearsal import (
     stock,
 )
 from apuhost.rehearsal.image import BaseImage
-from apuhost.rehearsal.locks import exclusive
 from apuhost.rehearsal.process import Heartbeat, RehearsalError
 from apuhost.rehearsal.state import Machine
 

@@ -19,8 +19,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from apuhost.locks import exclusive
 from apuhost.rehearsal import image, process, standin_packages
-from apuhost.rehearsal.locks import exclusive
 from apuhost.rehearsal.mirror import debian_mirror
 from apuhost.rehearsal.process import Heartbeat
 from apuhost.rehearsal.standin import VERSION
