@@ -3,9 +3,13 @@
 import shlex
 from pathlib import Path
 
+import pytest
+
 from tests.vm.conftest import WHOLE, Lab, Site
 from tests.vm.test_interruption import kill_at
 from tests.vm.test_stack import RUNNER
+
+pytestmark = pytest.mark.long
 
 OPERATIONS = (
     "network | trusted certificates",
