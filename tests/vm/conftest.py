@@ -21,7 +21,7 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 INVENTORY = CHECKOUT / "tests" / "vm" / "kernel" / "vm.py"
 WHOLE = CHECKOUT / "inventories" / "rehearsal" / "vm.py"
 
-REBOOT_S = 300
+REBOOT_S = 600
 
 Site = Callable[[str], Path]
 """Makes an inventory as the rehearsal's, with other settings: Python for a dict's items."""

@@ -42,7 +42,7 @@ _ESP_START_MIB, _ESP_MIB = 1, 64
 _ROOT_START_MIB = _ESP_START_MIB + _ESP_MIB
 _ROOT_MIB = DISK_MIB - _ROOT_START_MIB - 1  # the last MiB holds the second partition table
 
-_FIRST_BOOT_SECONDS = 240
+_FIRST_BOOT_SECONDS = 480
 _FIRST_BOOT_DONE = "apuhost-first-boot-complete"
 _KEPT_UNUSED_SECONDS = 14 * 24 * 3600  # another checkout's machine may still stand on it
 

@@ -28,7 +28,7 @@ from apuhost.rehearsal.process import Heartbeat, RehearsalError
 from apuhost.rehearsal.state import Machine
 
 _PORT_TRIES = 5
-_READY_SECONDS = 240.0
+_READY_SECONDS = 480.0  # of a boot: 40 in emulation, many times that on a busy machine
 _POWER_OFF_SECONDS = 90.0
 _START_SECONDS = 30.0
 _RESET_SECONDS = 3.0
@@ -130,8 +130,8 @@ def wait_for_ssh(
         heartbeat(_last_words(machine))
         time.sleep(0.5)
     raise RehearsalError(
-        f"no login on the rehearsal machine after {seconds:.0f} s ({problem}):"
-        f" see {machine.console}",
+        f"no login on the rehearsal machine after {seconds:.0f} s ({problem}; its last words:"
+        f" {_last_words(machine)}): see {machine.console}",
         machine.console,
     )
 
