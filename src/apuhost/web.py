@@ -16,6 +16,9 @@ import httpx
 Get = Callable[[str, int], AbstractContextManager[httpx.Response]]
 """Asks for a URL's bytes from an offset on; the answer's body is not read yet."""
 
+NO_ADDRESS = (httpx.InvalidURL, UnicodeError)
+"""Raised for an address that none can have, the second by Python's idna codec ("a..b")."""
+
 _SECONDS = 30  # without a single byte
 _TOO_MANY = 429
 _PASSING = frozenset({httpx.codes.REQUEST_TIMEOUT, _TOO_MANY})

@@ -235,7 +235,7 @@ def test_no_answer_is_told_in_one_line(
 
 @pytest.mark.parametrize(
     ("url", "told"),
-    [("ftp://files.example/a", "unsupported protocol"), ("https://files:a/", "no URL")],
+    [("ftp://files.example/a", "unsupported protocol"), ("https://files:a/", "no address")],
 )
 def test_what_is_no_address_for_us_is_not_tried_twice(
     tmp_path: Path, waits: list[float], url: str, told: str

@@ -124,6 +124,7 @@ class _Part:
 
     def add(self, chunk: bytes) -> None:
         self._stream.write(chunk)
+        self._stream.flush()  # what was counted survives a kill
         self._count(chunk)
 
     def empty(self) -> None:
@@ -133,7 +134,6 @@ class _Part:
         self._hash, self.size = hashlib.sha256(), 0
 
     def finish(self) -> None:
-        self._stream.flush()
         os.fchmod(self._stream.fileno(), _MODE)
         os.fsync(self._stream.fileno())
 
@@ -167,8 +167,8 @@ def _ask(part: _Part, item: Item, get: Get) -> None:
     except httpx.RequestError as error:
         reason = web.no_answer(error, item.url)
         raise (_LaterError if web.may_pass(error) else BundleError)(reason) from error
-    except httpx.InvalidURL as error:
-        raise BundleError(f"{item.url}: no URL ({error}): lock again") from error
+    except web.NO_ADDRESS as error:
+        raise BundleError(f"{item.url}: no address ({error}): lock again") from error
     if part.size < item.file.size:
         raise _LaterError(f"{item.url}: ended after {part.size:,} of {item.file.size:,} bytes")
 
