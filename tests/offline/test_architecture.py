@@ -24,7 +24,7 @@ NAMES = re.compile(r"[a-z_]+(?:, [a-z_]+)*(?:\s*>\s*[a-z_]+(?:, [a-z_]+)*)+")
 PROCESSES = {
     "subprocess", "socket", "pty", "multiprocessing", "asyncio", "paramiko", "http", "httpx",
 }  # fmt: skip
-STARTERS = {"inventory", "gather", "engines", "rehearsal", "bundle", "web"}
+STARTERS = {"inventory", "gather", "engines", "rehearsal", "bundle", "oci", "web"}
 
 
 def layers() -> list[list[str]]:
