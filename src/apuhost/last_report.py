@@ -4,16 +4,14 @@ The next report tells by it what is new.
 """
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from urllib.parse import quote
 
+from apuhost import places
 from apuhost.errors import ApuhostError
-from apuhost.places import state_directory
 
 DIGITS = 8
 
@@ -46,15 +44,10 @@ class LastReport:
 
 
 def folder(inventory: Path) -> Path:
-    """Where the reports of an inventory's hosts are: two inventories may name two hosts alike.
-
-    It is below $APUHOST_STATE, or else below the user's own state directory.
-    """
+    """Where the reports of an inventory's hosts are: two inventories may name two hosts alike."""
     path = inventory.resolve()
     digits = sha256(str(path).encode("utf-8", "surrogateescape")).hexdigest()[:DIGITS]
-    chosen = Path(os.environ.get("APUHOST_STATE", ""))
-    state = chosen if chosen.is_absolute() else state_directory()
-    return state / "reports" / f"{quote(path.stem, safe='')}-{digits}"
+    return places.records() / "reports" / f"{quote(path.stem, safe='')}-{digits}"
 
 
 def load(reports: Path, host: str) -> LastReport | None:
@@ -99,12 +92,7 @@ def save(reports: Path, host: str, report: LastReport) -> None:
     path = _path(reports, host)
     text = json.dumps(as_json(report.after(load(reports, host))), indent=1) + "\n"
     try:
-        reports.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with NamedTemporaryFile("w", dir=reports, prefix=".", delete=False) as new:
-            new.write(text)
-            new.flush()
-            os.fsync(new.fileno())
-        Path(new.name).replace(path)
+        places.keep(path, text)
     except OSError as error:
         said = f"{error.filename or path}: {error.strerror}"
         raise LastReportError(f"{said}: the next report will not tell what is new") from error

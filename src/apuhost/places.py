@@ -2,11 +2,32 @@
 
 import os
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 
 
 def state_directory() -> Path:
     """Where what a later run needs is kept."""
     return _user_directory("XDG_STATE_HOME", ".local/state")
+
+
+def records() -> Path:
+    """Where small files tell what was seen: $APUHOST_STATE, or else the state directory."""
+    chosen = Path(os.environ.get("APUHOST_STATE", ""))
+    return chosen if chosen.is_absolute() else state_directory()
+
+
+def keep(path: Path, text: str) -> None:
+    """Write such a file, whole or not at all, for this user alone.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with NamedTemporaryFile("w", dir=path.parent, prefix=".", delete=False) as new:
+        new.write(text)
+        new.flush()
+        os.fsync(new.fileno())
+    Path(new.name).replace(path)
 
 
 def cache_directory() -> Path:
