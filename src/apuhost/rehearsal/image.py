@@ -15,9 +15,9 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from apuhost.debian import debian_mirror
 from apuhost.locks import exclusive
 from apuhost.rehearsal import process, qemu
-from apuhost.rehearsal.mirror import debian_mirror
 from apuhost.rehearsal.process import Heartbeat, RehearsalError
 
 SUITE = "trixie"
@@ -42,7 +42,7 @@ _ESP_START_MIB, _ESP_MIB = 1, 64
 _ROOT_START_MIB = _ESP_START_MIB + _ESP_MIB
 _ROOT_MIB = DISK_MIB - _ROOT_START_MIB - 1  # the last MiB holds the second partition table
 
-_FIRST_BOOT_SECONDS = 480
+_FIRST_BOOT_SECONDS = 240
 _FIRST_BOOT_DONE = "apuhost-first-boot-complete"
 _KEPT_UNUSED_SECONDS = 14 * 24 * 3600  # another checkout's machine may still stand on it
 

@@ -7,8 +7,9 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
+from apuhost import debian
 from apuhost.errors import ApuhostError
-from apuhost.rehearsal import image, mirror, process, qemu
+from apuhost.rehearsal import image, process, qemu
 from apuhost.rehearsal.process import Heartbeat
 
 # Debian packages by the program or file that they bring.
@@ -121,8 +122,8 @@ def available_memory(meminfo: str) -> int | None:
 
 def _mirror_problems() -> list[str]:
     try:
-        mirror.debian_mirror()
-    except mirror.NoMirrorError as error:
+        debian.debian_mirror()
+    except debian.NoMirrorError as error:
         return [str(error)]
     return []
 

@@ -19,9 +19,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from apuhost.debian import debian_mirror
 from apuhost.locks import exclusive
 from apuhost.rehearsal import image, process, standin_packages
-from apuhost.rehearsal.mirror import debian_mirror
 from apuhost.rehearsal.process import Heartbeat
 from apuhost.rehearsal.standin import VERSION
 from apuhost.rehearsal.standin_packages import EPOCH

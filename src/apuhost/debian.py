@@ -1,4 +1,4 @@
-"""The Debian mirror that this machine itself installs from, read from its apt sources."""
+"""The Debian archives that this machine itself installs from, read in its apt sources."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ _DEBIAN_SUITES = frozenset(
     ("oldoldstable", "oldstable", "stable", "testing", "unstable",
      "buster", "bullseye", "bookworm", "trixie", "forky", "sid")
 )  # fmt: skip
+_SECURITY_SUITES = frozenset(f"{suite}-security" for suite in _DEBIAN_SUITES)
 _ONE_LINE = re.compile(r"^deb\s+(?:\[[^]]*\]\s+)?(\S+)\s+(\S+)\s+(.+)$")
 
 
@@ -28,25 +29,40 @@ def debian_mirror(folder: Path = APT_FOLDER) -> str:
     Raises:
         NoMirrorError: there is none (this machine runs another distribution).
     """
-    if chosen := os.environ.get(VARIABLE):
-        return chosen.rstrip("/")
+    found = os.environ.get(VARIABLE, "").rstrip("/") or _first(folder, _DEBIAN_SUITES)
+    if not found:
+        raise NoMirrorError(
+            f"{folder}: no Debian mirror in this machine's apt sources: set {VARIABLE} to the URI"
+            " of one (its packages are verified with Debian's keyring)"
+        )
+    return found
+
+
+def security_mirror(folder: Path = APT_FOLDER) -> str:
+    """The archive of the security updates: as the apt sources name it, else beside the mirror.
+
+    Raises:
+        NoMirrorError: as debian_mirror.
+    """
+    named = "" if os.environ.get(VARIABLE) else _first(folder, _SECURITY_SUITES)
+    return named or f"{debian_mirror(folder)}-security"
+
+
+def _first(folder: Path, suites: frozenset[str]) -> str:
     files = [folder / "sources.list", *sorted((folder / "sources.list.d").glob("*"))]
     for path in files:
         if path.suffix in {".list", ".sources"} and path.is_file():
             text = path.read_text(encoding="utf-8", errors="replace")
-            for uri in uris(text, deb822=path.suffix == ".sources"):
+            for uri in uris(text, deb822=path.suffix == ".sources", suites=suites):
                 return uri
-    raise NoMirrorError(
-        f"{folder}: no Debian mirror in this machine's apt sources: set {VARIABLE} to the URI of"
-        " one (its packages are verified with Debian's keyring)"
-    )
+    return ""
 
 
-def uris(text: str, *, deb822: bool) -> list[str]:
-    """Mirrors of Debian's main archive in one file, in sources.list(5)'s newer or older form."""
+def uris(text: str, *, deb822: bool, suites: frozenset[str] = _DEBIAN_SUITES) -> list[str]:
+    """Archives with one of the suites in one file, in sources.list(5)'s newer or older form."""
     entries = _stanzas(text) if deb822 else _lines(text)
     return [uri.rstrip("/") for uri, suite, components in entries
-            if suite in _DEBIAN_SUITES and "main" in components]  # fmt: skip
+            if suite in suites and "main" in components]  # fmt: skip
 
 
 _Entry = tuple[str, str, list[str]]
