@@ -4,7 +4,7 @@ from pyinfra import host
 from pyinfra.api import deploy, operation
 
 from apuhost.changes import docker as changes
-from apuhost.changes import docker_ce, site_ca
+from apuhost.changes import docker_ce, needed, site_ca
 from apuhost.probes.daemon_json import DROP_INS
 from apuhost.probes.units import RELOADED
 from deploy.facts import Known, known
@@ -28,7 +28,7 @@ CHANGING = (
 TRUST = f"""set -e
 {LOCK}
 command -v update-ca-certificates >/dev/null || {{
-{APT}get install -y --no-install-recommends --no-remove ca-certificates
+{APT}get install -y --no-install-recommends --no-remove {needed.CERTIFICATES}
 }}
 # What is gone leaves a dangling link, which only a fresh start clears.
 [ -e {site_ca.PATH} ] && fresh= || fresh=--fresh
@@ -93,7 +93,7 @@ OUTDATE = f"set -e\n{LOCK}\nmkdir -p {DROP_INS}\ntouch {DROP_INS}"
 # A second key beside the right one is refused with it: apt would trust both.
 KEY = f"""set -e
 {APT}
-command -v gpg >/dev/null || get install -y --no-install-recommends --no-remove gpg
+command -v gpg >/dev/null || get install -y --no-install-recommends --no-remove {needed.KEY_READER}
 folder=$(mktemp -d); trap 'rm -r "$folder"' EXIT
 /usr/lib/apt/apt-helper -q -o APT::Sandbox::User=root download-file \\
   https://download.docker.com/linux/debian/gpg "$folder/key" 2>&1

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from apuhost import roles
-from apuhost.changes import FileChange, RolePlan, docker_ce, due, site_ca, unproxied
+from apuhost.changes import FileChange, RolePlan, docker_ce, due, needed, site_ca, unproxied
 from apuhost.derived import Derived
 from apuhost.host_facts import HostFacts
 from apuhost.probes import ParseError, daemon_json
@@ -14,12 +14,6 @@ DAEMON_JSON = "/etc/docker/daemon.json"
 PROXY_DROP_IN = "/etc/systemd/system/docker.service.d/zz-apuhost-proxy.conf"
 APT_PROXY = "/etc/apt/apt.conf.d/zz-apuhost-proxy"
 GROUP = "docker"
-
-DISTRO = {
-    "debian": ("docker.io", "docker-cli", "docker-compose"),
-    "ubuntu": ("docker.io", "docker-compose-v2"),
-}
-"""By name: trixie's docker.io only recommends docker-cli, and then there is no `docker` at all."""
 
 ENGINES = frozenset({"docker.io", "docker-ce"})
 """The packages with dockerd, of which dpkg has one at a time."""
@@ -140,10 +134,10 @@ def packages(derived: Derived, facts: HostFacts) -> tuple[str, ...]:
     if asked == "auto" and facts.docker.source == "other":
         return ()  # it is kept, and started where it does not run
     if asked == "auto" and whole:
-        known = (*docker_ce.PACKAGES, *DISTRO[facts.os_release.family])
+        known = (*docker_ce.PACKAGES, *needed.DOCKER[facts.os_release.family])
         return tuple(name for name in known if name in facts.packages.broken)
-    wanted = {"docker-ce": docker_ce.PACKAGES, "distro": DISTRO[facts.os_release.family]}
-    return tuple(name for name in wanted[source(derived, facts)] if name not in installed)
+    wanted = needed.engine(source(derived, facts), facts.os_release.family)
+    return tuple(name for name in wanted if name not in installed)
 
 
 def source(derived: Derived, facts: HostFacts) -> str:

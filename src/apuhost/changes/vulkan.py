@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from apuhost.changes import FIRMWARE, FileChange, RolePlan, due
+from apuhost.changes import FIRMWARE, FileChange, RolePlan, due, needed
 from apuhost.derived import Derived
 from apuhost.host_facts import HostFacts
 from apuhost.probes import apt_sources
@@ -18,8 +18,6 @@ COMPONENT = "non-free-firmware"
 _ARCHIVES = frozenset({"debian", "debian-security"})
 _CLASSES = frozenset({"stable", "oldstable", "testing", "unstable", "sid"})
 """Names of suites that move from release to release; a host's own release is told by its name."""
-
-_FIRMWARE = {"debian": "firmware-amd-graphics", "ubuntu": "linux-firmware"}
 
 
 def plan(derived: Derived, facts: HostFacts) -> RolePlan:
@@ -50,7 +48,7 @@ def firmware(_: Derived, facts: HostFacts) -> tuple[str, ...]:
 
 def firmware_package(facts: HostFacts) -> str:
     """The distribution's package that holds amdgpu's firmware."""
-    return _FIRMWARE[facts.os_release.family]
+    return needed.FIRMWARE[facts.os_release.family]
 
 
 def sources(derived: Derived, facts: HostFacts) -> tuple[FileChange, ...]:
@@ -83,7 +81,7 @@ def lacks_component(facts: HostFacts) -> bool:
     """Whether the firmware's package is in no source that apt reads."""
     name, sources = firmware_package(facts), facts.apt_sources
     known = name in sources.candidates or sources.has_component(COMPONENT)
-    return name == _FIRMWARE["debian"] and not known
+    return name == needed.FIRMWARE["debian"] and not known
 
 
 def joining(derived: Derived, facts: HostFacts) -> tuple[tuple[str, str], ...]:
