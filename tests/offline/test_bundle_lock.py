@@ -76,6 +76,10 @@ def test_a_lock_comes_back_as_it_was_written(lock: Lock) -> None:
         pytest.param(as_text(LOCK).replace(": 5", ': "5"'), "a valid integer", id="a text"),
         pytest.param(as_text(LOCK).replace('"serial": 1', '"serial": 0'), "serial", id="serial"),
         pytest.param(as_text(LOCK).replace('"format": 1', '"format": 2'), "format", id="format"),
+        pytest.param(as_text(LOCK).replace('docker.io"', '../x"'), "debs.0.name", id="a path"),
+        pytest.param(as_text(LOCK).replace("26.1.5", "/26"), "debs.0.version", id="a version"),
+        pytest.param(as_text(LOCK).replace("six-", "../six-"), "wheels.0.name", id="a wheel"),
+        pytest.param(as_text(LOCK).replace("+00:00", "+09:00"), "created", id="no UTC"),
         pytest.param(as_text(LOCK).replace('"debs"', '"rpms"'), "rpms: ", id="unknown"),
         pytest.param(
             as_text(LOCK).replace('"suite"', '"suit"', 1), "target.suit", id="in a record"

@@ -14,6 +14,10 @@ from apuhost.errors import ApuhostError
 FORMAT = 1
 
 Reference = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][\w./:-]*@sha256:[0-9a-f]{64}$")]
+PackageName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9+.-]*$")]
+Version = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9+.:~-]*$")]
+WheelName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.+!-]*\.whl$")]
+Moment = Annotated[str, StringConstraints(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(Z|\+00:00)$")]
 Digest = Annotated[str, StringConstraints(pattern=r"^sha256:[0-9a-f]{64}$")]
 # It becomes a path: no part of it begins with a dot, and there are at most three.
 ModelName = Annotated[
@@ -37,9 +41,9 @@ class Blob:
 class Target:
     """The hosts that a bundle is for: `debian`, `trixie`, `amd64`, and their Python, as 3.13."""
 
-    distribution: str
-    suite: str
-    architecture: str
+    distribution: PackageName
+    suite: PackageName
+    architecture: PackageName
     python: str
 
 
@@ -76,9 +80,9 @@ class Release:
 class Deb:
     """A Debian package; `url` is whole, `release` the digest of the InRelease that names it."""
 
-    name: str
-    version: str
-    architecture: str
+    name: PackageName
+    version: Version
+    architecture: PackageName
     url: str
     file: Blob
     release: Digest
@@ -100,7 +104,7 @@ class Model:
 class Wheel:
     """A Python package's built file, by its file name."""
 
-    name: str
+    name: WheelName
     url: str
     file: Blob
 
@@ -112,7 +116,7 @@ class Lock:
     __pydantic_config__ = ConfigDict(extra="forbid", strict=True)
 
     serial: Annotated[int, Field(ge=1)]
-    created: str
+    created: Moment
     apuhost: str
     target: Target
     images: tuple[Image, ...] = ()
