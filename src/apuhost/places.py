@@ -35,6 +35,11 @@ def cache_directory() -> Path:
     return _user_directory("XDG_CACHE_HOME", ".cache")
 
 
+def config_directory() -> Path:
+    """Where what a person would miss is kept: keys."""
+    return _user_directory("XDG_CONFIG_HOME", ".config")
+
+
 def _user_directory(variable: str, default: str) -> Path:
     """A relative value is ignored, as the specification says."""
     chosen = Path(os.environ.get(variable, ""))

@@ -1,0 +1,218 @@
+"""Real apt solves what a bundle needs on Debian's mirror, and reads the repository made of it."""
+
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.support import repository as made
+from tests.support.repository import TARGET, Cache
+
+from apuhost.bundle import apt, blobs, debs, repository
+from apuhost.bundle.item import BundleError
+from apuhost.bundle.lock import Lock
+from apuhost.bundle.openpgp import Key
+from apuhost.rehearsal.image import as_root
+
+pytestmark = pytest.mark.skipif(
+    not all(map(shutil.which, ("apt-get", "dpkg-deb", "gpg", "gpgconf"))),
+    reason="apt or GnuPG is not here",
+)
+
+CLOSURE = {"gcc-14-base", "jq", "libc6", "libgcc-s1", "libjq1", "libonig5"}
+
+
+@pytest.fixture(scope="session")
+def cache() -> Cache:
+    return made.cache()
+
+
+@pytest.fixture(scope="session")
+def lock(cache: Cache) -> Lock:
+    """Jq with all that it depends on."""
+    return cache.lock("jq")
+
+
+@pytest.fixture(scope="session")
+def key() -> Iterator[Key]:
+    """In a folder with a short name: GnuPG's agent listens on a socket in it."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield Key(Path(folder) / "gnupg")
+
+
+@pytest.fixture
+def bundle(lock: Lock, cache: Cache, key: Key, tmp_path: Path) -> Path:
+    """A folder whose name has a blank and a letter beyond ASCII."""
+    return made.written(lock, cache, key, tmp_path / "büñdle 1")
+
+
+def read(bundle: Path, folder: Path, *names: str) -> str:
+    """What this machine's apt downloads from the repository, on a host that has nothing."""
+    text = repository.source(bundle, TARGET.suite).replace("file:", "copy:")  # else left in place
+    with apt.root(folder, TARGET, text, "") as root:
+        root.update()
+        return root.run("apt-get", "install", "--download-only", *names)
+
+
+def test_apt_solves_everything_down_to_libc(lock: Lock, cache: Cache) -> None:
+    assert {deb.name for deb in lock.debs} == CLOSURE
+    assert lock.debs == tuple(sorted(lock.debs, key=lambda deb: deb.name))
+    kept = {release.inrelease.digest: cache.file(release.inrelease) for release in lock.releases}
+    assert {deb.release for deb in lock.debs} == set(kept)
+    for file in kept.values():
+        assert file.read_text().startswith("-----BEGIN PGP SIGNED MESSAGE-----\n")
+
+
+def test_what_the_target_has_is_left_out(
+    lock: Lock, cache: Cache, bundle: Path, tmp_path: Path
+) -> None:
+    there = [deb for deb in lock.debs if deb.name in ("gcc-14-base", "libc6", "libgcc-s1")]
+    status = "\n".join(
+        f"Status: install ok installed\n{control(cache.file(deb.file))}" for deb in there
+    )
+    source = repository.source(bundle, TARGET.suite)
+    releases, found = debs.resolve(TARGET, ["jq"], source, tmp_path, status)
+    assert {deb.name for deb in found} == {"jq", "libjq1", "libonig5"}
+    (release,) = releases
+    signed = bundle / "apt/dists/trixie/InRelease"
+    assert blobs.place(release.inrelease, tmp_path).read_bytes() == signed.read_bytes()
+
+
+def control(file: Path) -> str:
+    done = subprocess.run(["dpkg-deb", "-f", file], stdout=subprocess.PIPE, check=True)
+    return done.stdout.decode()
+
+
+def test_this_machines_apt_reads_the_repository(bundle: Path, tmp_path: Path) -> None:
+    printed = read(bundle, tmp_path / "root", "jq")
+    assert "6 newly installed" in printed
+    archives = tmp_path / "root/var/cache/apt/archives"
+    assert {file.name.partition("_")[0] for file in archives.glob("*.deb")} == CLOSURE
+
+
+def test_debian_13s_apt_reads_it_with_sqv(bundle: Path, cache: Cache, tmp_path: Path) -> None:
+    root = unpacked(cache.lock("apt", "dpkg"), cache, tmp_path / "trixie")
+    assert (root / "usr/lib/apt/methods/sqv").exists()
+    shutil.copytree(bundle / "apt", root / "apt")
+    text = repository.source(bundle, TARGET.suite).replace(bundle.as_uri(), "copy:")
+    (root / "etc/apt/sources.list.d/bundle.sources").write_text(text)
+    for words in (["update"], ["install", "-y", "--download-only", "jq"]):
+        done = in_root(root, *words)
+        assert (done.returncode, "W:" in done.stdout) == (0, False), done.stdout
+    archives = root / "var/cache/apt/archives"
+    assert {file.name.partition("_")[0] for file in archives.glob("*.deb")} == CLOSURE
+    flipped(root / "apt/dists/trixie/InRelease", b"apuhost")
+    assert "Message has been manipulated" in in_root(root, "update").stdout
+
+
+def unpacked(lock: Lock, cache: Cache, root: Path) -> Path:
+    """Packages as a root for chroot(8)."""
+    for name in ("bin", "lib", "lib64", "sbin"):
+        (root / "usr" / name).mkdir(parents=True)
+        (root / name).symlink_to(f"usr/{name}")
+    for deb in lock.debs:
+        subprocess.run(["dpkg-deb", "-x", cache.file(deb.file), root], check=True)
+    for empty in ("dev/null", "tmp/none", "var/lib/dpkg/status"):
+        (root / empty).parent.mkdir(parents=True, exist_ok=True)
+        (root / empty).touch()
+    return root
+
+
+def in_root(root: Path, *words: str) -> "subprocess.CompletedProcess[str]":
+    options = ["-o", "APT::Sandbox::User=root", "-o", "APT::Update::Error-Mode=any"]
+    return subprocess.run(
+        [*as_root(), "chroot", str(root), "apt-get", *options, *words],
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        check=False,
+    )  # fmt: skip
+
+
+def test_the_same_lock_and_key_give_the_same_bytes(lock: Lock, cache: Cache, key: Key) -> None:
+    first, second = (tuple(repository.texts(lock, cache.file, key)) for _ in range(2))
+    assert first == second
+    later = replace(lock, created="2026-11-30T09:00:01Z")
+    differing = {
+        mine.path.rpartition("/")[2]
+        for mine, theirs in zip(first, repository.texts(later, cache.file, key), strict=True)
+        if mine != theirs
+    }
+    assert differing == {"InRelease", "Release"}
+
+
+def test_the_key_is_its_owners_alone_and_its_agent_gone(key: Key) -> None:
+    public = key.public()
+    assert b"PUBLIC KEY BLOCK" in public
+    assert key.home.stat().st_mode & 0o777 == 0o700
+    assert key.public() == public
+    assert not list(key.home.glob("S.gpg-agent"))
+
+
+def flipped(file: Path, word: bytes) -> None:
+    content = file.read_bytes()
+    at = content.index(word)
+    file.write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
+
+
+def other_key(bundle: Path) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        (bundle / "apt/key.asc").write_bytes(Key(Path(folder)).public())
+
+
+def no_signature(bundle: Path) -> None:
+    (bundle / "apt/dists/trixie/InRelease").unlink()
+
+
+def first_word(bundle: Path) -> None:
+    flipped(bundle / "apt/dists/trixie/InRelease", b"apuhost")
+
+
+def a_package(bundle: Path) -> None:
+    (file,) = (bundle / "apt/pool").glob("jq_*")
+    flipped(file, b"data.tar")
+
+
+def lists(bundle: Path) -> None:
+    folder = bundle / "apt/dists/trixie/main/binary-amd64"
+    flipped(folder / "Packages", b"jq")
+    (folder / "Packages.gz").unlink()
+
+
+@pytest.mark.parametrize(
+    ("harm", "told"),
+    [
+        pytest.param(first_word, "signatures were invalid: BADSIG", id="a signed word"),
+        pytest.param(other_key, "NO_PUBKEY", id="another key"),
+        pytest.param(no_signature, "is not signed", id="no signature"),
+        pytest.param(lists, "Hash Sum mismatch", id="lists"),
+        pytest.param(a_package, "Hash Sum mismatch", id="a package"),
+    ],
+)
+def test_what_was_tampered_with_is_refused(
+    harm: Callable[[Path], None], told: str, bundle: Path, tmp_path: Path
+) -> None:
+    harm(bundle)
+    with pytest.raises(BundleError, match=told):
+        read(bundle, tmp_path / "root", "jq")
+
+
+def test_a_package_that_is_nowhere_is_named(bundle: Path, tmp_path: Path) -> None:
+    with pytest.raises(BundleError, match="apt-get: Unable to locate package no-such"):
+        read(bundle, tmp_path / "root", "no-such")
+
+
+def test_a_dependency_that_is_nowhere_is_named(
+    lock: Lock, cache: Cache, key: Key, tmp_path: Path
+) -> None:
+    cut = replace(lock, debs=tuple(deb for deb in lock.debs if deb.name != "libonig5"))
+    bundle = made.written(cut, cache, key, tmp_path / "bundle")
+    with pytest.raises(BundleError, match="libjq1 : Depends: libonig5"):
+        read(bundle, tmp_path / "root", "jq")
+
+
+def test_a_file_that_is_no_package_is_told(lock: Lock, key: Key, tmp_path: Path) -> None:
+    (tmp_path / "x").write_text("<html>")
+    with pytest.raises(BundleError, match="no Debian package"):
+        tuple(repository.texts(lock, lambda _: tmp_path / "x", key))
