@@ -1,0 +1,145 @@
+"""The toolkit's Python packages for the target's Python: built wheels alone, each by its hash.
+
+pip says which wheel a Python takes, from where this machine's pip has its packages. Of an index
+with metadata beside its wheels (PEP 658) nothing more is downloaded for that.
+"""
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import httpx
+
+from apuhost import web
+from apuhost.bundle import blobs
+from apuhost.bundle.item import BundleError, Item, Text
+from apuhost.bundle.lock import Blob, Lock, Target, Wheel
+from apuhost.web import Get
+
+_MACHINES = {"amd64": "x86_64", "arm64": "aarch64"}
+_GLIBC = 36
+"""The minor version of Debian 12's, the oldest of the distributions that apuhost runs on."""
+
+_OLDEST_GLIBC = 5  # PEP 600: manylinux_2_5 is manylinux1
+_BEFORE_PEP_600 = {17: "manylinux2014", 12: "manylinux2010", 5: "manylinux1"}
+_REQUIREMENT = re.compile(r"^([A-Za-z0-9][\w.-]*)==([^\s;\\]+)", re.MULTILINE)
+_HASH = re.compile(r"--hash=sha256:([0-9a-f]{64})")
+_MISSING = re.compile(r"No matching distribution found for (\S+)")
+_AT_ONCE = 8
+
+
+def resolve(target: Target, requirements: Path, cache: Path, get: Get) -> tuple[Wheel, ...]:
+    """The wheel of every line of a locked requirements file; the sizes come from its server.
+
+    A wheel of an index in a folder goes to the cache: another machine could not fetch it.
+
+    Raises:
+        BundleError: a package has no wheel for that Python, the index's wheel is none of those
+            that the requirements' hashes allow, or pip failed: its own words.
+    """
+    text = requirements.read_text(encoding="utf-8")
+    allowed = frozenset(_HASH.findall(text))
+    downloads = [record["download_info"] for record in _report(target, plain(text))]
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        found = pool.map(lambda each: _wheel(each, allowed, cache, get), downloads)
+        return tuple(sorted(found, key=lambda each: each.name))
+
+
+def items(lock: Lock) -> Iterator[Item]:
+    """The wheels."""
+    for wheel in lock.wheels:
+        yield Item(f"wheels/{wheel.name}", wheel.file, wheel.url)
+
+
+def texts(lock: Lock) -> Iterator[Text]:
+    """requirements.txt with a hash for each wheel: pip takes no other (--require-hashes)."""
+    if lock.wheels:
+        lines = "".join(f"{_requirement(wheel)}\n" for wheel in lock.wheels)
+        yield Text("wheels/requirements.txt", lines.encode())
+
+
+def platforms(architecture: str) -> tuple[str, ...]:
+    """Every tag of a wheel that runs there, the best first: pip itself adds but the older names."""
+    machine = _MACHINES[architecture]
+    tags = []
+    for minor in range(_GLIBC, _OLDEST_GLIBC - 1, -1):
+        tags.append(f"manylinux_2_{minor}_{machine}")
+        if minor in _BEFORE_PEP_600:
+            tags.append(f"{_BEFORE_PEP_600[minor]}_{machine}")
+    return (*tags, f"linux_{machine}")
+
+
+def plain(requirements: str) -> str:
+    """The same without hashes: with them pip downloads each wheel to check it."""
+    return "".join(f"{name}=={version}\n" for name, version in _REQUIREMENT.findall(requirements))
+
+
+def _requirement(wheel: Wheel) -> str:
+    name, version = wheel.name.split("-")[:2]
+    return f"{name}=={version} --hash={wheel.file.digest}"
+
+
+def _report(target: Target, requirements: str) -> list[dict[str, Any]]:
+    # pip takes another Python's wheels only with a folder to install them to; nothing goes there.
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "pip", "install", "--quiet", "--dry-run", "--report", "-"),
+            *("--no-deps", "--ignore-installed", "--only-binary=:all:", "--target", "/nowhere"),
+            *("--python-version", target.python, "--implementation", "cp"),
+            *(word for tag in platforms(target.architecture) for word in ("--platform", tag)),
+            *("-r", "/dev/stdin"),
+        ],
+        input=requirements,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise BundleError(_why(done.stderr, target))
+    return list(json.loads(done.stdout)["install"])
+
+
+def _why(said: str, target: Target) -> str:
+    if missing := _MISSING.search(said):
+        return (
+            f"{missing[1]} has no wheel for Python {target.python} on {target.architecture} in"
+            " this machine's package index: lock another version of it"
+        )
+    errors = [line for line in said.splitlines() if line.startswith("ERROR:")]
+    return f"pip: {(errors or said.splitlines() or ['it failed'])[-1]}"
+
+
+def _wheel(download: Mapping[str, Any], allowed: frozenset[str], cache: Path, get: Get) -> Wheel:
+    url = str(download["url"])
+    name = unquote(urlsplit(url).path.rpartition("/")[2])
+    digest = download.get("archive_info", {}).get("hashes", {}).get("sha256")
+    if digest not in allowed:
+        raise BundleError(f"{url}: its SHA-256 is none of those in the requirements: not trusted")
+    if url.startswith("file:"):
+        return Wheel(name, url, _kept(url, digest, cache))
+    return Wheel(name, url, Blob(f"sha256:{digest}", _size(url, get)))
+
+
+def _size(url: str, get: Get) -> int:
+    """As its server says before the first byte, which nobody waits for."""
+    try:
+        with get(url, 0) as answer:
+            fault, said = web.fault(answer, url), answer.headers.get("Content-Length", "")
+    except httpx.RequestError as error:
+        raise BundleError(web.no_answer(error, url)) from error
+    if fault or not said.isdecimal():
+        raise BundleError(fault or f"{url}: its server does not say how long it is")
+    return int(said)
+
+
+def _kept(url: str, digest: str, cache: Path) -> Blob:
+    blob = blobs.keep(Path(unquote(urlsplit(url).path)), cache)
+    if blob.digest != f"sha256:{digest}":
+        raise BundleError(f"{url}: its SHA-256 is not what its index says: not trusted")
+    return blob
