@@ -27,9 +27,9 @@ END
 rm -f "$tree/etc/resolv.conf"
 echo nameserver 10.0.2.3 > "$tree/etc/resolv.conf" # QEMU's own resolver
 
-# /etc/default/grub stays as Debian ships it, but for the console and the wait.
+# /etc/default/grub stays as Debian ships it, but for the console, the clock (qemu.py) and the wait.
 sed -i -e 's/^GRUB_TIMEOUT=.*/GRUB_TIMEOUT=0/' \
-    -e 's/^GRUB_CMDLINE_LINUX=.*/GRUB_CMDLINE_LINUX="console=ttyS0 net.ifnames=0"/' "$tree/etc/default/grub"
+    -e 's/^GRUB_CMDLINE_LINUX=.*/GRUB_CMDLINE_LINUX="console=ttyS0 net.ifnames=0 tsc=unstable"/' "$tree/etc/default/grub"
 
 # A VM has no GPU whose presence would load a driver: its render node is vgem's, its Vulkan device
 # the shim's; amdgpu's parameters shall be readable all the same.
