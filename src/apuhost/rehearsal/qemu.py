@@ -19,9 +19,9 @@ FIRMWARE_VARIABLES = Path("/usr/share/OVMF/OVMF_VARS_4M.fd")
 MEMORY_MIB = 2048
 CPUS = 2
 EMULATION = ("-accel", "tcg,thread=multi", "-cpu", "max")
-# A kernel that calls its clock stable rewrites the code that its other processor runs at that moment:
-# under emulation in several threads that is a race, and one boot of about fifteen died of it (int3 in
-# sched_clock_cpu, QEMU 7.2). The base image's GRUB has the same word.
+# A kernel that calls its clock stable rewrites code that its other processor runs at that moment:
+# under emulation in several threads that is a race, and one boot of about fifteen died of it (int3
+# in sched_clock_cpu, QEMU 7.2). The base image's GRUB has the same word.
 CLOCK = "tsc=unstable"
 VIRTUALISATION = ("-accel", "kvm", "-cpu", "host")
 # Only what the guest uses: every other device costs a driver to load at each boot.
