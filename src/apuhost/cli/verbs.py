@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from apuhost.cli import rehearse
+from apuhost.cli import bundle, rehearse
 from apuhost.errors import ApuhostError
 
 app = typer.Typer(
@@ -20,6 +20,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.add_typer(bundle.app, name="bundle")
 app.add_typer(rehearse.app, name="rehearse")
 
 

@@ -1,0 +1,85 @@
+"""The verbs below `apuhost bundle`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+
+Signers = Annotated[
+    Path,
+    typer.Option(
+        "--signers", metavar="FILE", help="ssh-keygen's allowed signers, carried apart from DIR"
+    ),
+]
+Folder = Annotated[Path, typer.Argument(metavar="DIR")]
+
+
+@app.callback()
+def everything() -> None:
+    """What a site without internet needs, in one signed folder: locked, built, checked."""
+
+
+@app.command()
+def lock(
+    inventory: Annotated[Path, typer.Argument(metavar="INVENTORY")],
+    target: Annotated[
+        str, typer.Option("--target", metavar="DISTRIBUTION/SUITE", help="e.g. debian/trixie")
+    ],
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="LOCK")],
+    sources: Annotated[
+        Path | None,
+        typer.Option("--sources", metavar="FILE", help="package sources (deb822), not Debian's"),
+    ] = None,
+    limit: Annotated[list[str] | None, typer.Option("--limit", metavar="HOST")] = None,
+) -> None:
+    """Find out what the hosts need, each thing by its hash; says what changed since LOCK."""
+    from apuhost.commands import bundle as command
+
+    raise typer.Exit(command.lock(inventory, limit or [], target, sources, output))
+
+
+@app.command()
+def build(
+    lock: Annotated[Path, typer.Argument(metavar="LOCK")],
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR")],
+    key: Annotated[Path, typer.Option("--key", metavar="KEY", help="the SSH key that signs")],
+) -> None:
+    """Fetch everything that a lock names, lay it out in DIR, and sign it."""
+    from apuhost.commands import bundle as command
+
+    raise typer.Exit(command.build(lock, output, key))
+
+
+@app.command()
+def verify(
+    folder: Folder,
+    signers: Signers,
+    older: Annotated[
+        str, typer.Option("--older", metavar="REASON", help="let an older serial in, and say why")
+    ] = "",
+) -> None:
+    """Is it signed by one of ours, whole, and no older than the last one here?"""
+    from apuhost.commands import bundle as command
+
+    raise typer.Exit(command.verify(folder, signers, older))
+
+
+@app.command("list")
+def carried(folder: Folder, signers: Signers) -> None:
+    """Print the carry-in list: every file with its size and hash."""
+    from apuhost.commands import bundle as command
+
+    raise typer.Exit(command.carried(folder, signers))
+
+
+@app.command()
+def diff(
+    old: Annotated[Path, typer.Argument(metavar="OLD")],
+    new: Annotated[Path, typer.Argument(metavar="NEW")],
+) -> None:
+    """Print what changes from one lock, or bundle, to another."""
+    from apuhost.commands import bundle as command
+
+    raise typer.Exit(command.changes(old, new))

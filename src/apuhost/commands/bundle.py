@@ -1,0 +1,100 @@
+"""`apuhost bundle`: what a site without internet needs, locked, built, checked and listed."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from apuhost import inventory, places, roles
+from apuhost.bundle import building, difference, listing, locking, manifest, signature, sizes
+from apuhost.bundle import verifying as checking
+from apuhost.bundle.item import BundleError
+from apuhost.bundle.lock import Lock, LockError, parse
+from apuhost.bundle.lock import as_text as lock_text
+from apuhost.bundle.locking import Asked
+from apuhost.bundle.manifest import Entry
+from apuhost.commands import output
+from apuhost.commands.progress import progress
+from apuhost.report import visible
+
+
+def lock(path: Path, limits: Sequence[str], target: str, sources: Path | None, file: Path) -> int:
+    """Write the lock of an inventory's hosts; what changed against the file that was there."""
+    wanted = locking.target(target)
+    output.check({"output": str(file)})
+    before = read(file) if file.exists() else None
+    settings = inventory.settings(path, inventory.load(path, limits))
+    text = sources.read_text(encoding="utf-8") if sources else ""
+    asked = Asked(tuple(settings.values()), wanted, roles.CHECKOUT, _cache(), text)
+    found = locking.made(asked, before.serial + 1 if before else 1)
+    for line in difference.lines(before or _nothing(found), found):
+        print(line)
+    for problem in output.write({str(file): lock_text(found)}):
+        raise BundleError(problem)
+    return 0
+
+
+def build(file: Path, folder: Path, key: Path) -> int:
+    """Make the folder the lock's bundle, signed."""
+    locked = read(file)
+    order = building.Order(locked, roles.CHECKOUT, _cache(), key)
+    with progress("fetched", building.size(locked)) as told:
+        building.build(order, folder, told)
+    print(f"{folder}  serial {locked.serial}, signed; to check it: apuhost bundle verify {folder}")
+    return 0
+
+
+def verify(folder: Path, signers: Path, reason: str) -> int:
+    """Signature, then every hash, then what it says of itself; exit 1 when it must not be used."""
+    listed, signer = checking.signed(folder, signers)
+    total = sum(each.size for each in listed.files)
+    print(visible(f"signed by  {signer.identity} ({signer.fingerprint})"))
+    count = len(listed.files)
+    about = f"serial {listed.serial}, locked {listed.created}"
+    print(f"           {about}, {sizes.shown(total)}, {count} files")
+    with progress("hashed", total) as told:
+        checking.verified(folder, signers, told, reason)
+    print(f"hashes     {count} of {count} good")
+    return 0
+
+
+def carried(folder: Path, signers: Path) -> int:
+    """Print the carry-in list of a signed bundle."""
+    listed, _ = checking.signed(folder, signers)
+    for line in listing.lines([*listed.files, *_own(folder)]):
+        print(line)
+    return 0
+
+
+def changes(old: Path, new: Path) -> int:
+    """Print what changes from one lock, or bundle's folder, to another."""
+    for line in difference.lines(read(old), read(new)):
+        print(line)
+    return 0
+
+
+def read(path: Path) -> Lock:
+    """The lock in a file, or in a bundle's folder.
+
+    Raises:
+        LockError: it cannot be read, or is none.
+    """
+    file = path / checking.LOCK if path.is_dir() else path
+    try:
+        return parse(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise LockError(f"{file}: {error.strerror}") from error
+    except (UnicodeDecodeError, LockError) as error:
+        raise LockError(f"{file}: {error}") from error
+
+
+def _own(folder: Path) -> list[Entry]:
+    files = (folder / manifest.NAME, signature.path_of(folder / manifest.NAME))
+    return [manifest.entry(file.name, file.read_bytes()) for file in files]
+
+
+def _cache() -> Path:
+    return places.cache_directory() / "bundles"
+
+
+def _nothing(found: Lock) -> Lock:
+    """What there was before the first lock."""
+    return Lock(found.serial, found.created, found.apuhost, found.target)

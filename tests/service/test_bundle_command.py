@@ -1,0 +1,146 @@
+"""`apuhost bundle` as a user types it: locked and fetched from real sources, built, checked."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from apuhost.roles import CHECKOUT
+
+PROGRAMS = ("git", "gpg", "apt-get", "ssh-keygen")
+LACKING = [name for name in PROGRAMS if not shutil.which(name)]
+pytestmark = [
+    pytest.mark.skipif(bool(LACKING), reason=f"not installed: {', '.join(LACKING)}"),
+    pytest.mark.skipif(not (CHECKOUT / ".git").exists(), reason="no git checkout"),
+]
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[Path]:
+    """A clean checkout, a key with its signers' list, and hosts that need few things."""
+    folder = Path(tempfile.mkdtemp(prefix="bundle-"))  # short: GnuPG's socket lies below it
+    try:
+        subprocess.run(["git", "clone", "-q", str(CHECKOUT), str(folder / "checkout")], check=True)
+        key = folder / "key"
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True)
+        kind, public, *_ = key.with_suffix(".pub").read_text().split()
+        (folder / "signers").write_text(f'me@site namespaces="apuhost-bundle" {kind} {public}\n')
+        (folder / "site.py").write_text('hosts = [("192.0.2.10", {"host_roles": ["kernel"]})]\n')
+        yield folder
+    finally:
+        shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="module")
+def bundle(site: Path) -> Run:
+    """Runs the command in that folder."""
+    kept = {name: str(site / name) for name in ("config", "state")}
+
+    def run(*words: str) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
+            [sys.executable, "-m", "apuhost.cli", "bundle", *words],
+            cwd=site,
+            env={
+                **os.environ,
+                "PYTHONPATH": str(site / "checkout" / "src"),
+                "XDG_CONFIG_HOME": kept["config"],
+                "APUHOST_STATE": kept["state"],
+            },
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def built(bundle: Run, site: Path) -> Path:
+    """The bundle of those hosts."""
+    done = bundle("lock", "site.py", "--target", "debian/trixie", "-o", "lock.json")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "added    python3-venv" in done.stdout
+    done = bundle("build", "lock.json", "-o", "out", "--key", "key")
+    assert (done.returncode, done.stderr) == (0, "")
+    return site / "out"
+
+
+def test_it_is_signed_whole_and_listed(built: Path, bundle: Run) -> None:
+    done = bundle("verify", "out", "--signers", "signers")
+    assert (done.returncode, done.stderr) == (0, "")
+    files = [path for path in built.rglob("*") if path.is_file()]
+    assert f"hashes     {len(files) - 2} of {len(files) - 2} good" in done.stdout
+    listed = bundle("list", "out", "--signers", "signers")
+    lines = {line.split("  ", 1)[0] for line in listed.stdout.splitlines()}
+    summed = subprocess.run(
+        ["sha256sum", *map(str, files)], capture_output=True, text=True, check=True
+    )
+    assert {line.split()[0] for line in summed.stdout.splitlines()} <= lines
+
+
+def test_building_it_again_writes_nothing_but_the_signature(built: Path, bundle: Run) -> None:
+    def written() -> dict[str, int]:
+        found = (path for path in built.rglob("*") if path.is_file())
+        return {str(path): path.stat().st_mtime_ns for path in found}
+
+    before = written()
+    (built / "apt" / "left-over").write_text("of an older build")
+    assert bundle("build", "lock.json", "-o", "out", "--key", "key").returncode == 0
+    changed = {path for path, time in written().items() if before.get(path) != time}
+    assert changed <= {str(built / name) for name in ("manifest.json", "manifest.json.sig")}
+
+
+def test_what_is_not_as_it_was_signed_is_refused(built: Path, bundle: Run, site: Path) -> None:
+    copy = site / "copy"
+    shutil.copytree(built, copy)
+    (copy / "toolkit" / "README.md").write_text("another")
+    done = bundle("verify", "copy", "--signers", "signers")
+    assert done.returncode == 1
+    assert "copy: damaged: toolkit/README.md" in done.stderr
+    (copy / "manifest.json.sig").unlink()
+    done = bundle("verify", "copy", "--signers", "signers")
+    assert done.returncode == 1
+    assert "hashes" not in done.stdout
+
+
+def test_a_lock_and_its_bundle_do_not_differ(built: Path, bundle: Run) -> None:
+    done = bundle("diff", "lock.json", str(built))
+    assert done.returncode == 0
+    assert "changed" not in done.stdout
+    assert "added" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        pytest.param(("lock", "site.py", "--target", "arch/x", "-o", "l"), "not one of", id="target"),
+        pytest.param(("lock", "no.py", "--target", "debian/trixie", "-o", "l"), "no.py", id="file"),
+        pytest.param(("build", "no.json", "-o", "o", "--key", "key"), "no.json: No such", id="lock"),
+        pytest.param(("build", "site.py", "-o", "o", "--key", "key"), "site.py: the file", id="none"),
+        pytest.param(("verify", "checkout", "--signers", "signers"), "manifest.json", id="folder"),
+        pytest.param(("diff", "lock.json", "checkout"), "lock.json: No such", id="no bundle"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_is_one_line(
+    built: Path, bundle: Run, words: tuple[str, ...], told: str
+) -> None:
+    done = bundle(*words)
+    assert done.returncode in (1, 2)
+    assert told in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_folder_of_somebody_else_stays_as_it_is(built: Path, bundle: Run, site: Path) -> None:
+    (site / "mine").mkdir()
+    (site / "mine" / "notes").write_text("kept")
+    done = bundle("build", "lock.json", "-o", "mine", "--key", "key")
+    assert "mine holds other files than a bundle" in done.stderr
+    assert [path.name for path in (site / "mine").iterdir()] == ["notes"]
