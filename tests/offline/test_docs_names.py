@@ -64,7 +64,10 @@ def test_every_verb_is_named() -> None:
 
 
 def options(verb: str) -> set[str]:
-    named = {option for each in verbs().commands[verb].params for option in each.opts}
+    command = verbs().commands[verb]
+    below = command.commands.values() if isinstance(command, TyperGroup) else ()
+    parameters = (each for part in (command, *below) for each in part.params)
+    named = {option for each in parameters for option in each.opts}
     return {option for option in named if option.startswith("-")} | EVERYWHERE
 
 

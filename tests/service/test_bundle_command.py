@@ -121,14 +121,20 @@ def test_a_lock_and_its_bundle_do_not_differ(built: Path, bundle: Run) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        pytest.param(("lock", "site.py", "--target", "arch/x", "-o", "l"), "not one of", id="target"),
+        pytest.param(
+            ("lock", "site.py", "--target", "arch/x", "-o", "l"), "not one of", id="target"
+        ),
         pytest.param(("lock", "no.py", "--target", "debian/trixie", "-o", "l"), "no.py", id="file"),
-        pytest.param(("build", "no.json", "-o", "o", "--key", "key"), "no.json: No such", id="lock"),
-        pytest.param(("build", "site.py", "-o", "o", "--key", "key"), "site.py: the file", id="none"),
+        pytest.param(
+            ("build", "no.json", "-o", "o", "--key", "key"), "no.json: No such", id="lock"
+        ),
+        pytest.param(
+            ("build", "site.py", "-o", "o", "--key", "key"), "site.py: the file", id="none"
+        ),
         pytest.param(("verify", "checkout", "--signers", "signers"), "manifest.json", id="folder"),
         pytest.param(("diff", "lock.json", "checkout"), "lock.json: No such", id="no bundle"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_is_one_line(
     built: Path, bundle: Run, words: tuple[str, ...], told: str
 ) -> None:
