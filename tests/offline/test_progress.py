@@ -23,7 +23,7 @@ def test_what_is_done_and_left(done: int, total: int, seconds: float, line: str)
 class Terminal(io.StringIO):
     """A stream that says it is one."""
 
-    def isatty(self) -> bool:
+    def isatty(self) -> bool:  # noqa: D102
         return True
 
 
