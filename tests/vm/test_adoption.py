@@ -7,6 +7,8 @@ import pytest
 from apuhost.rehearsal import machine
 from tests.vm.conftest import INVENTORY, Lab
 
+pytestmark = pytest.mark.long
+
 BY_HAND = "amd_iommu=off ttm.pages_limit=12582912 amdgpu.lockup_timeout=10000"
 SNAPSHOT = "byhand"
 

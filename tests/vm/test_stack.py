@@ -90,7 +90,10 @@ SABOTAGE = [
         id="container made of another image",
     ),
     pytest.param(
-        "gpasswd -d operator render", {"vulkan.groups": "configured"}, id="user out of render"
+        "gpasswd -d operator render",
+        {"vulkan.groups": "configured"},
+        id="user out of render",
+        marks=pytest.mark.long,
     ),
     pytest.param(
         'sed -i \'/live-restore/d; s/"max-file": "3"/"max-file": "9"/\' '
@@ -98,17 +101,20 @@ SABOTAGE = [
         't=open(p).read().replace("},\\n}", "}\\n}"); json.loads(t); open(p,"w").write(t)\'',
         {"docker.daemon_json": "configured"},
         id="a key of daemon.json removed",
+        marks=pytest.mark.long,
     ),
     pytest.param(
         "rm /etc/systemd/system/apuhost-models.service && systemctl mask apuhost-models.service",
         {"models.preload": "configured"},
         id="preload's unit masked",
+        marks=pytest.mark.long,
     ),
     pytest.param(
         "sed -i '/OLLAMA_IGPU_ENABLE/d' /etc/apuhost/ollama/compose.yaml && "
         "docker compose -f /etc/apuhost/ollama/compose.yaml up -d && sleep 20",
         {"ollama.environment": "configured", "ollama.gpu": "effective"},
         id="the integrated GPU not let in",
+        marks=pytest.mark.long,
     ),
     pytest.param(
         'sed -i \'s/OLLAMA_VULKAN: "1"/OLLAMA_VULKAN: "0"/\' /etc/apuhost/ollama/compose.yaml && '
@@ -121,6 +127,7 @@ SABOTAGE = [
         "docker compose -f /etc/apuhost/ollama/compose.yaml up -d && sleep 20",
         {"ollama.exposure": "configured"},
         id="port open to all addresses",
+        marks=pytest.mark.long,
     ),
     pytest.param(
         "find / -xdev -name 'libamdgpu_noop_drm_shim.so*' -not -path '/var/lib/docker/*' -delete",
@@ -149,6 +156,7 @@ def test_a_pull_of_the_tag_that_drops_num_batch_is_named_and_healed(served: Lab)
     assert " -b 256 -ub 256" in served.root(RUNNER)
 
 
+@pytest.mark.long
 def test_a_model_that_was_unloaded_is_named_and_loaded_again(served: Lab) -> None:
     post(served, "/api/generate", model=served.machine.model, keep_alive=0, stream=False)
     assert served.wrong(WHOLE)["models.loaded"] == "effective"

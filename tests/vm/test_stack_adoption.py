@@ -8,6 +8,8 @@ from tests.vm.conftest import WHOLE, Lab
 from tests.vm.test_adoption import BY_HAND
 from tests.vm.test_stack import post
 
+pytestmark = pytest.mark.long
+
 FOLDER = "/home/operator/ollama"
 COMPOSE = """services:
   ollama:

@@ -4,6 +4,8 @@ import pytest
 
 from tests.vm.conftest import Lab, Site
 
+pytestmark = pytest.mark.long
+
 # Two neighbours, each in a network namespace of its own behind the machine.
 NEIGHBOURS = """
 sysctl -qw net.ipv4.ip_forward=1
