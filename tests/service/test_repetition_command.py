@@ -97,7 +97,7 @@ def test_what_came_before_the_probe_was_cut_counts(
 
     whole = f"timeout {repetition.ALL_ANSWERS_S + 5} bash"
     assert whole in repetition.COMMAND
-    monkeypatch.setattr(repetition, "COMMAND", repetition.COMMAND.replace(whole, "timeout 2 bash"))
+    monkeypatch.setattr(repetition, "COMMAND", repetition.COMMAND.replace(whole, "timeout 8 bash"))
     try:
         found, _ = asked(tmp_path, LOG, ps=ps(QWEN, TINY, "b:1"), generate=of_qwen)
     finally:
