@@ -121,6 +121,7 @@ SABOTAGE = [
         "docker compose -f /etc/apuhost/ollama/compose.yaml up -d && sleep 20",
         {"ollama.environment": "configured", "ollama.gpu": "effective"},
         id="Vulkan switched off",
+        marks=pytest.mark.long,
     ),
     pytest.param(
         "sed -i 's/127.0.0.1:11434:11434/11434:11434/' /etc/apuhost/ollama/compose.yaml && "
