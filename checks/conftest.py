@@ -1,4 +1,4 @@
-"""Checks: is it true on the host? `pytest checks --inventory inventories/minipc.py`.
+"""Checks: is it true on the host? `pytest checks --inventory=inventories/minipc.py`.
 
 All hosts are read at once, in one round trip each, before the first check runs. Every check then
 asks for one verdict of one host, so that it has a name, a message and an exit status.
@@ -25,17 +25,6 @@ from apuhost.verdicts.host import report as judge
 from apuhost.verdicts.waivers import day_of
 
 REPORTS = pytest.StashKey[tuple[HostReport, ...]]()
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    group = parser.getgroup("apuhost")
-    group.addoption("--inventory", type=Path, help="the hosts to ask")
-    group.addoption("--limit", action="append", default=[], help="only this host or group")
-    group.addoption("--from", dest="saved", type=Path, help="judge facts saved in this folder")
-    group.addoption("--active", action="store_true", help="ask for a token, and one prompt twice")
-    group.addoption("--last-reports", type=Path, help="what was seen before is in this folder")
-    group.addoption("--seen", type=Path, help="write what was seen to this file, as JSON")
-    group.addoption("--verdicts", type=Path, help="write every verdict to this file, as JSON")
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:

@@ -74,9 +74,21 @@ def _this_host(name: str) -> str:
     return escaped if escaped[:1] in ("[", "") else f"[{escaped[0]}]{escaped[1:]}"
 
 
-def pytest(*arguments: str) -> tuple[str, ...]:
-    """The command line that runs the checks, quietly; their verdicts go to a file."""
-    return (sys.executable, "-m", "pytest", "checks", "-q", "-p", "no:cacheprovider", *arguments)
+def pytest(options: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+    """The command line that runs the checks, quietly; their verdicts go to a file.
+
+    An option is one word with its value (`--from=DIR`), and this checkout's settings are named: a
+    folder that stands by itself would be one of tests for pytest, whose conftest.py and pytest.ini
+    it obeys. Saved facts come from elsewhere.
+
+    Args:
+        options: each option's name and value, in order; "" is an option without a value.
+    """
+    return (
+        *(sys.executable, "-m", "pytest", "-c", "pyproject.toml", "--rootdir=."),
+        *("checks", "-q", "-p", "no:cacheprovider"),
+        *(f"--{name}={value}" if value else f"--{name}" for name, value in options),
+    )
 
 
 def apply(inventory: Path, hosts: Sequence[str], say: Callable[[str], None]) -> Applied:
@@ -143,15 +155,19 @@ def applied(text: str, status: int) -> Applied:
     )
 
 
-def check(*arguments: str) -> None:
+def check(options: Iterable[tuple[str, str]]) -> None:
     """Run the checks; they say what they found in the file that --verdicts names.
+
+    Args:
+        options: as for pytest. What the environment adds to pytest's command line does not count.
 
     Raises:
         EngineError: the checks themselves could not run.
     """
     done = subprocess.run(
-        pytest(*arguments),
+        pytest(options),
         cwd=roles.CHECKOUT,
+        env={name: text for name, text in os.environ.items() if not name.startswith("PYTEST_")},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

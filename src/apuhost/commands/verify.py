@@ -115,16 +115,15 @@ def _checked(asked: Asked) -> _Checked:
     if asked.path is not None:
         # Settings are judged here, where every problem keeps its own line; the checks come after.
         inventory.settings(asked.path, inventory.load(asked.path, asked.limits))
-    source = ("--from", asked.saved) if asked.saved else ("--inventory", asked.path)
-    options = [part for limit in asked.limits for part in ("--limit", limit)]
-    options += ["--active"] if asked.active else []
+    source = ("from", asked.saved) if asked.saved else ("inventory", asked.path)
+    options = [(source[0], str((source[1] or Path()).resolve()))]
+    options += [("limit", limit) for limit in asked.limits]
+    options += [("active", "")] if asked.active else []
     with TemporaryDirectory() as folder:
         verdicts, seen = Path(folder) / "verdicts.json", Path(folder) / "seen.json"
         last = last_report.folder(asked.path) if asked.path else None
-        options += ["--last-reports", str(last), "--seen", str(seen)] if last else []
-        engines.check(
-            source[0], str((source[1] or Path()).resolve()), *options, "--verdicts", str(verdicts)
-        )
+        options += [("last-reports", str(last)), ("seen", str(seen))] if last else []
+        engines.check([*options, ("verdicts", str(verdicts))])
         try:
             found = report.from_json(verdicts.read_text())
             told = json.loads(seen.read_text()) if last else {}
