@@ -16,7 +16,7 @@ from tests.support.answers import answer, whole
 from apuhost import web
 from apuhost.bundle.cache import fetch
 from apuhost.bundle.item import BundleError, Item
-from apuhost.bundle.lock import Blob
+from apuhost.lockfile import Blob
 
 CONTENT = bytes(range(256)) * 20
 HEX = hashlib.sha256(CONTENT).hexdigest()

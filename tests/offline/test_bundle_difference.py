@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from apuhost.bundle import sizes
 from apuhost.bundle.difference import Change, Thing, changes, lines
 from apuhost.bundle.listing import lines as listing
-from apuhost.bundle.lock import Blob, Deb, Image, Lock, Model, Release, Target, Wheel
 from apuhost.bundle.manifest import entry
+from apuhost.lockfile import Blob, Deb, Image, Lock, Model, Release, Target, Wheel
 
 
 def blob(letter: str, size: int = 5) -> Blob:

@@ -10,8 +10,8 @@ import pytest
 from tests.support.answers import Registry, digest, whole
 
 from apuhost.bundle import images
-from apuhost.bundle.lock import Blob, Image, Lock, Target, as_text, parse
 from apuhost.errors import ApuhostError
+from apuhost.lockfile import Blob, Image, Lock, Target, as_text, parse
 from apuhost.oci.credentials import Credentials
 from apuhost.oci.manifests import DOCKER_LIST, DOCKER_MANIFEST, OCI_INDEX, OCI_MANIFEST
 from apuhost.oci.registry import Registries

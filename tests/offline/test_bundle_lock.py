@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from apuhost.bundle.lock import (
+from apuhost.lockfile import (
     Blob,
     Deb,
     Image,

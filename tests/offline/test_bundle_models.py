@@ -7,8 +7,8 @@ import pytest
 from tests.support.answers import Registry, answer, digest
 
 from apuhost.bundle import models
-from apuhost.bundle.lock import Blob, Lock, Model, Target, as_text, parse
 from apuhost.errors import ApuhostError
+from apuhost.lockfile import Blob, Lock, Model, Target, as_text, parse
 from apuhost.oci.credentials import Credentials
 from apuhost.oci.manifests import DOCKER_MANIFEST
 from apuhost.oci.registry import Registries

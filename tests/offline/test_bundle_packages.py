@@ -12,7 +12,7 @@ from tests.offline.test_bundle_lock import LOCK
 from apuhost import debian
 from apuhost.bundle import apt, debs, repository, sources
 from apuhost.bundle.item import BundleError, Item
-from apuhost.bundle.lock import Blob, Deb, Target
+from apuhost.lockfile import Blob, Deb, Target
 
 TARGET = Target("debian", "trixie", "amd64", "3.13")
 DEB = Deb(

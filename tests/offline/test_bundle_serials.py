@@ -8,9 +8,9 @@ import pytest
 
 from apuhost.bundle import serials
 from apuhost.bundle.item import BundleError
-from apuhost.bundle.lock import Lock, Target
 from apuhost.bundle.refusal import RefusedError
 from apuhost.bundle.serials import Accepted, Newest, after, settle
+from apuhost.lockfile import Lock, Target
 
 NOW = datetime(2026, 11, 30, 9, tzinfo=UTC)
 TARGET = Target("debian", "trixie", "amd64", "3.13")

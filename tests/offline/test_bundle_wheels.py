@@ -6,7 +6,7 @@ from tests.offline.test_bundle_lock import LOCK
 
 from apuhost.bundle import wheels
 from apuhost.bundle.item import Item, Text
-from apuhost.bundle.lock import Blob, Wheel
+from apuhost.lockfile import Blob, Wheel
 from apuhost.roles import CHECKOUT
 
 

@@ -13,8 +13,8 @@ from tests.support.repository import TARGET, Cache
 
 from apuhost.bundle import apt, blobs, debs, repository
 from apuhost.bundle.item import BundleError
-from apuhost.bundle.lock import Lock
 from apuhost.bundle.openpgp import Key
+from apuhost.lockfile import Lock
 from apuhost.rehearsal.image import as_root
 
 pytestmark = pytest.mark.skipif(

@@ -21,7 +21,7 @@ from apuhost import web
 from apuhost.bundle import images, models
 from apuhost.bundle.cache import fetch
 from apuhost.bundle.item import BundleError, Item
-from apuhost.bundle.lock import Image, Lock, Target
+from apuhost.lockfile import Image, Lock, Target
 from apuhost.oci import RegistryError, credentials
 from apuhost.oci.manifests import DOCKER_LIST, DOCKER_MANIFEST, OCI_INDEX, OCI_MANIFEST
 from apuhost.oci.registry import Registries
@@ -47,7 +47,7 @@ import sys, time
 from pathlib import Path
 from apuhost.bundle.cache import fetch
 from apuhost.bundle.item import BundleError, Item
-from apuhost.bundle.lock import Blob
+from apuhost.lockfile import Blob
 from apuhost.oci import credentials
 from apuhost.oci.registry import Registries
 

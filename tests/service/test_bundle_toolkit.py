@@ -9,7 +9,7 @@ from tests.support.repository import NOTHING
 
 from apuhost.bundle import toolkit
 from apuhost.bundle.item import BundleError, Text
-from apuhost.bundle.lock import Lock
+from apuhost.lockfile import Lock
 
 
 def git(folder: Path, *words: str) -> None:

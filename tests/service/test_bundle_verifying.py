@@ -11,7 +11,8 @@ import pytest
 from tests.support import bundles
 from tests.support.bundles import CONTENTS, IDENTITY, public
 
-from apuhost.bundle import hashing, lock, manifest, serials, signature
+from apuhost import lockfile
+from apuhost.bundle import hashing, manifest, serials, signature
 from apuhost.bundle.item import BundleError
 from apuhost.bundle.refusal import DamagedError, Fault, RefusedError
 from apuhost.bundle.verifying import Bundle, verified
@@ -239,7 +240,7 @@ def test_a_lock_that_is_swapped_after_the_hashes_is_not_read(
 
 
 def test_a_lock_of_another_serial_than_the_manifest_is_refused(tmp_path: Path, keys: Path) -> None:
-    other = lock.as_text(bundles.locked(9)).encode()
+    other = lockfile.as_text(bundles.locked(9)).encode()
     bundles.write(tmp_path, keys / "ours", contents={"lock.json": other})
     assert "are of two bundles" in refused(tmp_path, keys)
 

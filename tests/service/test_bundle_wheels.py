@@ -13,7 +13,7 @@ from tests.support.repository import NOTHING, TARGET
 from apuhost import web
 from apuhost.bundle import cache, wheels
 from apuhost.bundle.item import BundleError
-from apuhost.bundle.lock import Lock, Wheel
+from apuhost.lockfile import Lock, Wheel
 from apuhost.roles import CHECKOUT
 
 

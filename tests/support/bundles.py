@@ -5,8 +5,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from apuhost.bundle import lock, manifest, signature
-from apuhost.bundle.lock import Lock, Target
+from apuhost import lockfile
+from apuhost.bundle import manifest, signature
+from apuhost.lockfile import Lock, Target
 
 IDENTITY = "release@site"
 CREATED = "2026-11-30T09:00:00+00:00"
@@ -46,7 +47,7 @@ def write(
     folder: Path, key: Path, serial: int = 3, contents: Mapping[str, bytes] = MappingProxyType({})
 ) -> None:
     """Write and sign a bundle; `contents` are further files, or other ones."""
-    files = {**CONTENTS, "lock.json": lock.as_text(locked(serial)).encode(), **contents}
+    files = {**CONTENTS, "lock.json": lockfile.as_text(locked(serial)).encode(), **contents}
     for path, content in files.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_bytes(content)

@@ -6,8 +6,8 @@ from pathlib import Path
 from apuhost import places, web
 from apuhost.bundle import blobs, debs, repository, sources
 from apuhost.bundle.cache import fetch
-from apuhost.bundle.lock import Blob, Lock, Target
 from apuhost.bundle.openpgp import Key
+from apuhost.lockfile import Blob, Lock, Target
 
 TARGET = Target("debian", "trixie", "amd64", "3.13")
 NOTHING = Lock(1, "2026-11-30T09:00:00+00:00", "0.1.0", TARGET)

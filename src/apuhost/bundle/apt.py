@@ -13,7 +13,7 @@ from pathlib import Path
 
 from apuhost.bundle import sources
 from apuhost.bundle.item import BundleError
-from apuhost.bundle.lock import Target
+from apuhost.lockfile import Target
 from apuhost.locks import exclusive
 
 _NETWORK = re.compile(

@@ -5,7 +5,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from apuhost.bundle.lock import Blob
+from apuhost.lockfile import Blob
 
 
 def place(blob: Blob, cache: Path) -> Path:

@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-from apuhost import web
+from apuhost import lockfile, web
 from apuhost.bundle import (
     blobs,
     debs,
     images,
     laying,
-    lock,
     manifest,
     models,
     openpgp,
@@ -27,10 +26,10 @@ from apuhost.bundle import (
 )
 from apuhost.bundle.cache import Progress, fetch
 from apuhost.bundle.item import Item, Text
-from apuhost.bundle.lock import Lock
 from apuhost.bundle.manifest import Entry
 from apuhost.bundle.openpgp import Key
 from apuhost.bundle.verifying import LOCK
+from apuhost.lockfile import Lock
 from apuhost.oci import credentials
 from apuhost.oci.registry import Registries
 from apuhost.web import Get
@@ -117,4 +116,4 @@ def _texts(order: Order) -> Iterator[Text]:
     key = Key(openpgp.home())
     yield from repository.texts(locked, lambda blob: blobs.place(blob, order.cache), key)
     yield from toolkit.texts(locked, order.checkout)
-    yield Text(LOCK, lock.as_text(locked).encode())
+    yield Text(LOCK, lockfile.as_text(locked).encode())

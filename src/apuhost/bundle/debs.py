@@ -8,7 +8,7 @@ from urllib.parse import unquote
 from apuhost.bundle import apt, blobs
 from apuhost.bundle.apt import Root
 from apuhost.bundle.item import BundleError, Item
-from apuhost.bundle.lock import Blob, Deb, Lock, Release, Target
+from apuhost.lockfile import Blob, Deb, Lock, Release, Target
 
 _INDEX = "$(REPO_URI)|$(RELEASE)|$(COMPONENT)|$(METAKEY)|$(FILENAME)"
 _URI = re.compile(

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import astuple, dataclass
 
 from apuhost.bundle import sizes
-from apuhost.bundle.lock import Blob, Image, Lock, Wheel
+from apuhost.lockfile import Blob, Image, Lock, Wheel
 from apuhost.report.text import visible
 
 WORDS = ("changed", "added", "removed")

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from apuhost.bundle.item import BundleError, Item, Text
-from apuhost.bundle.lock import Blob, Image, Lock, Target
+from apuhost.lockfile import Blob, Image, Lock, Target
 from apuhost.oci import RegistryError, manifests, reference
 from apuhost.oci.manifests import CONFIGS, Descriptor, Index, Manifest
 from apuhost.oci.reference import Reference

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from apuhost.bundle.lock import Blob
 from apuhost.errors import ApuhostError
+from apuhost.lockfile import Blob
 
 
 class BundleError(ApuhostError):

@@ -9,8 +9,8 @@ from pathlib import Path
 from apuhost import web
 from apuhost.bundle import debs, images, models, sources, toolkit, wheels
 from apuhost.bundle.item import BundleError
-from apuhost.bundle.lock import Lock, Target
 from apuhost.changes import needed
+from apuhost.lockfile import Lock, Target
 from apuhost.oci import credentials
 from apuhost.oci.registry import Registries
 from apuhost.settings import Settings

@@ -8,7 +8,7 @@ other bytes, and is refused.
 from collections.abc import Iterable, Iterator
 
 from apuhost.bundle.item import BundleError, Item, Text
-from apuhost.bundle.lock import Blob, Lock, Model
+from apuhost.lockfile import Blob, Lock, Model
 from apuhost.oci.manifests import DOCKER_MANIFEST
 from apuhost.oci.reference import Repository
 from apuhost.oci.registry import Given, Registries

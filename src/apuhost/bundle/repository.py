@@ -15,8 +15,8 @@ from pathlib import Path
 
 from apuhost.bundle import debs
 from apuhost.bundle.item import BundleError, Text
-from apuhost.bundle.lock import Blob, Deb, Lock, Target
 from apuhost.bundle.openpgp import Key
+from apuhost.lockfile import Blob, Deb, Lock, Target
 
 _IDENTITY = ("Package", "Version", "Architecture")
 

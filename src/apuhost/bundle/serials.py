@@ -14,8 +14,8 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from apuhost import places
 from apuhost.bundle.item import BundleError
-from apuhost.bundle.lock import Lock, Target
 from apuhost.bundle.refusal import RefusedError
+from apuhost.lockfile import Lock, Target
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import re
 
 from apuhost import debian
 from apuhost.bundle.item import BundleError
-from apuhost.bundle.lock import Target
+from apuhost.lockfile import Target
 
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 COMPONENTS = "main non-free-firmware"

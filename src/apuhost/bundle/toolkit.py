@@ -8,7 +8,7 @@ from importlib import metadata
 from pathlib import Path
 
 from apuhost.bundle.item import BundleError, Text
-from apuhost.bundle.lock import Lock
+from apuhost.lockfile import Lock
 
 
 def version(checkout: Path) -> str:

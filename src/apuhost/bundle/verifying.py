@@ -3,13 +3,14 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from apuhost.bundle import hashing, lock, manifest, plain, serials, signature
+from apuhost import lockfile
+from apuhost.bundle import hashing, manifest, plain, serials, signature
 from apuhost.bundle.hashing import Told
-from apuhost.bundle.lock import Lock, LockError
 from apuhost.bundle.manifest import Manifest, ManifestError
 from apuhost.bundle.plain import NotPlainError
 from apuhost.bundle.refusal import DamagedError, Fault, RefusedError
 from apuhost.bundle.signature import Signer
+from apuhost.lockfile import Lock, LockError
 
 LOCK = "lock.json"
 MOST_LOCK_BYTES = 64 * 1024 * 1024
@@ -67,7 +68,7 @@ def _lock(folder: Path, listed: Manifest) -> Lock:
         content = plain.content(folder / LOCK, MOST_LOCK_BYTES)
         if manifest.entry(LOCK, content) != listed.entry(LOCK):
             raise DamagedError(str(folder), [Fault(LOCK, "not the manifest's")])
-        found = lock.parse(content.decode())
+        found = lockfile.parse(content.decode())
     except (NotPlainError, LockError, UnicodeDecodeError) as error:
         raise RefusedError(f"{folder / LOCK}: {error}") from error
     about = (found.serial, found.created, found.apuhost)

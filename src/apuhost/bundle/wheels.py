@@ -19,7 +19,7 @@ import httpx
 from apuhost import web
 from apuhost.bundle import blobs
 from apuhost.bundle.item import BundleError, Item, Text
-from apuhost.bundle.lock import Blob, Lock, Target, Wheel
+from apuhost.lockfile import Blob, Lock, Target, Wheel
 from apuhost.web import Get
 
 _MACHINES = {"amd64": "x86_64", "arm64": "aarch64"}

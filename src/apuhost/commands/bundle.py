@@ -7,12 +7,12 @@ from apuhost import inventory, places, roles
 from apuhost.bundle import building, difference, listing, locking, manifest, signature, sizes
 from apuhost.bundle import verifying as checking
 from apuhost.bundle.item import BundleError
-from apuhost.bundle.lock import Lock, LockError, parse
-from apuhost.bundle.lock import as_text as lock_text
 from apuhost.bundle.locking import Asked
 from apuhost.bundle.manifest import Entry
 from apuhost.commands import output
 from apuhost.commands.progress import progress
+from apuhost.lockfile import Lock, LockError, parse
+from apuhost.lockfile import as_text as lock_text
 from apuhost.report import visible
 
 
