@@ -8,6 +8,7 @@ from deploy.boot import boot
 from deploy.docker import docker, network, retire_certificates
 from deploy.facts import wants
 from deploy.kernel import kernel
+from deploy.mirror import mirror
 from deploy.models import models
 from deploy.ollama import ollama
 from deploy.operations import admit, admit_containers
@@ -15,6 +16,8 @@ from deploy.reboot import reboot
 from deploy.vulkan import vulkan
 
 admit(name="admit")
+if wants("mirror"):
+    mirror()
 if wants("kernel"):
     kernel()
 if wants("docker"):

@@ -76,7 +76,7 @@ def forget(names: Iterable[str] = DECIDING) -> None:
 def wants(role: str) -> bool:
     """Whether the role is applied to the current host; wrong settings are for `admit` to tell."""
     resolved, _ = settings.resolve(host.name, dict(host.data.dict()))  # type: ignore[no-untyped-call]
-    return resolved is not None and role in resolved.host.host_roles
+    return resolved is not None and role in resolved.applied
 
 
 def _read(readings: dict[str, Reading]) -> Known:

@@ -37,6 +37,7 @@ from apuhost.probes import (
     loader,
     machine,
     meminfo,
+    mirror,
     model_store,
     modprobe,
     modules,
@@ -257,6 +258,11 @@ class HostFacts:
     def firewall(self) -> firewall.Firewall:
         """Rules for published ports, and who listens."""
         return self._read("firewall", firewall.parse)
+
+    @cached_property
+    def mirror(self) -> mirror.Mirror:
+        """The site's mirror, as this host knows it."""
+        return self._read("mirror", mirror.parse)
 
     @cached_property
     def boots(self) -> boots.Boots:

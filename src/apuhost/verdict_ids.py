@@ -51,9 +51,12 @@ MODELS = (
 MODELS_ACTIVE = ("models.generation",)
 """Asked only where the hosts were let work (--active)."""
 
+MIRROR: tuple[str, ...] = ()
+
 BOOT = ("boot.unit", "boot.reports", "boot.unchanged")
 
 ALL = (
+    *MIRROR,
     *(*KERNEL, *GPU, *FIRMWARE, *VULKAN, *DOCKER),
     *(*OLLAMA, *OLLAMA_ACTIVE, *MODELS, *MODELS_ACTIVE, *BOOT),
 )

@@ -198,3 +198,29 @@ def test_no_data_makes_it_raise_and_no_unknown_key_is_passed_over(data: dict[str
     assert (resolved is None) == bool(found)
     unknown = {key for key in data if key not in {*module.variables(), *PYINFRA_KEYS}}
     assert unknown <= {problem.key for problem in found}
+
+
+def test_no_mirror_is_applied_where_none_is_named() -> None:
+    assert "mirror" not in settings().applied
+    assert not settings().mirrored("apt")
+    assert settings(mirror_address="192.0.2.2").applied[0] == "mirror"
+
+
+def test_a_host_takes_from_the_mirror_what_it_is_told_to() -> None:
+    asked = settings(mirror_address="mirror.lan", mirror_parts=["images"])
+    assert asked.mirrored("images")
+    assert not asked.mirrored("apt")
+    others = settings(mirror_address="mirror.lan", host_roles=["kernel"])
+    assert not others.mirrored("images")
+
+
+def test_the_mirror_leaves_ollamas_port_alone() -> None:
+    serving = {"mirror_address": "192.0.2.2", "mirror_serve": True, "mirror_files_port": 11434}
+    (problem,) = problems(**serving)
+    assert problem.sentence == "mirror_files_port is 11434: ollama_listen has that port"
+    assert problems(**{**serving, "mirror_serve": False}) == []
+
+
+def test_a_mirror_has_its_places() -> None:
+    asked = settings(mirror_address="192.0.2.2", mirror_registry_port=5001).mirror
+    assert (asked.registry, asked.files) == ("192.0.2.2:5001", "https://192.0.2.2:8443")

@@ -88,6 +88,11 @@ def parameters(**options: object) -> list[dict[str, object]]:
         ("models_list", parameters(use_mmap=False, top_p=1)),
         ("models_list", parameters(num_predict=-2, num_gpu=-1, repeat_last_n=-1, num_keep=-1)),
         ("models_list", parameters(presence_penalty=-0.5, temperature=0, num_thread=0, top_k=0)),
+        ("mirror_address", "192.0.2.2"),
+        ("mirror_address", "127.0.0.1"),
+        ("mirror_address", "mirror"),
+        ("mirror_address", "mirror-1.site.example"),
+        ("mirror_parts", []),
         ("host_roles", ["vulkan"]),
         ("host_reboot_timeout_s", 7200),
     ],
@@ -309,7 +314,19 @@ WRONG: list[Any] = [
         )
     ],
     pytest.param("models_list", parameters(stop=["\udc80"]), "half a", id="half a stop"),
-    pytest.param("host_roles", ["mirror"], "roles", id="an unknown role"),
+    *[
+        pytest.param("mirror_address", text, "no such address or name", id=f"mirror at {text}")
+        for text in (
+            *("192.0.2.256", "192.0.2", "0.0.0.0", "224.0.0.1", "fd00::1", "192.0.2.2:5000"),
+            *("Mirror.lan", "mirror lan", "https://mirror.lan", "mirror.lan.", "-a", "a" * 64),
+        )
+    ],
+    pytest.param("mirror_serve", True, "needs mirror_address", id="a mirror nowhere"),
+    pytest.param("mirror_parts", ["wheels"], "Any of apt, images, models", id="no such part"),
+    pytest.param("mirror_files_port", 5000, "has that port", id="both at one port"),
+    pytest.param("mirror_registry_port", 0, "1 to 65535", id="no port"),
+    pytest.param("mirror_downloads", 0, "1 to 1000", id="nobody is served"),
+    pytest.param("host_roles", ["mirrors"], "roles", id="an unknown role"),
     pytest.param("host_roles", "kernel", "roles", id="one role for a list"),
     pytest.param("host_reboot_timeout_s", 9, "10 to 7200", id="too short"),
     pytest.param("host_reboot_timeout_s", "600", "10 to 7200", id="seconds as text"),

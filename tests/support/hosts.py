@@ -96,6 +96,7 @@ PARTS: Mapping[str, str] = {
     "ollama_log": stack.ollama_log(stack.COMPUTE),
     "units": stack.units({}),
     "firewall": stack.firewall(),
+    "mirror": "",
     "boots": stack.boots(),
 }
 """Every probe's text but the GRUB files', modprobe's, and the files that the roles render."""

@@ -18,6 +18,7 @@ from apuhost.verdicts import (
     docker,
     firmware,
     gpu,
+    mirror,
     models,
     ollama,
     vulkan,
@@ -32,6 +33,7 @@ CONCERNS: Mapping[str, ModuleType] = {
     "docker": docker,
     "ollama": ollama,
     "models": models,
+    "mirror": mirror,
     "boot": boot,
 }
 

@@ -2,12 +2,24 @@
 
 from collections.abc import Callable, Mapping
 
-from apuhost.changes import HostPlan, RolePlan, boot, docker, kernel, models, ollama, reboot, vulkan
+from apuhost.changes import (
+    HostPlan,
+    RolePlan,
+    boot,
+    docker,
+    kernel,
+    mirror,
+    models,
+    ollama,
+    reboot,
+    vulkan,
+)
 from apuhost.derived import Derived, derive
 from apuhost.host_facts import HostFacts
 from apuhost.settings import Settings
 
 PLANS: Mapping[str, Callable[[Derived, HostFacts], RolePlan]] = {
+    "mirror": mirror.plan,
     "kernel": kernel.plan,
     "vulkan": vulkan.plan,
     "docker": docker.plan,
@@ -28,9 +40,7 @@ def plan(settings: Settings, facts: HostFacts) -> HostPlan:
         Unreadable: something that decides could not be read.
     """
     derived = derive(settings, facts)
-    applied = tuple(
-        _role(role, derived, facts) for role in PLANS if role in settings.host.host_roles
-    )
+    applied = tuple(_role(role, derived, facts) for role in settings.applied)
     return HostPlan((*applied, *_uncured(derived, facts)), reboot.planned(derived, facts, applied))
 
 

@@ -62,7 +62,7 @@ def _cmdline(text: str) -> object:
 # Probes whose text is of our own making, and means nothing to who has not read the probe.
 _INNER = frozenset(
     {"accounts", "apt_sources", "compose", "container_packages", "containers", "dmi_memory"}
-    | {"docker", "firewall", "gpu_firmware", "grub", "kernel_log", "model_store", "nodes"}
+    | {"docker", "firewall", "gpu_firmware", "grub", "kernel_log", "mirror", "model_store", "nodes"}
     | {"ollama_api", "packages", "runners", "units"}
 )
 

@@ -28,6 +28,7 @@ from apuhost.settings.connection import (
 from apuhost.settings.docker import DockerSettings
 from apuhost.settings.host import HOST_DESCRIPTIONS, HostSettings
 from apuhost.settings.kernel import KernelSettings
+from apuhost.settings.mirror import MirrorSettings, Part
 from apuhost.settings.models import ModelsSettings
 from apuhost.settings.ollama import OllamaSettings
 from apuhost.settings.vulkan import VulkanSettings
@@ -38,6 +39,7 @@ SHOWN_LENGTH = 60
 
 
 ROLES: Mapping[str, type[BaseModel]] = {
+    "mirror": MirrorSettings,
     "kernel": KernelSettings,
     "vulkan": VulkanSettings,
     "docker": DockerSettings,
@@ -52,6 +54,7 @@ ROLES: Mapping[str, type[BaseModel]] = {
 class Settings:
     """All settings of one host."""
 
+    mirror: MirrorSettings
     kernel: KernelSettings
     vulkan: VulkanSettings
     docker: DockerSettings
@@ -59,6 +62,17 @@ class Settings:
     models: ModelsSettings
     boot: BootSettings
     host: HostSettings
+
+    @property
+    def applied(self) -> tuple[str, ...]:
+        """The roles of the host, in the order of a deploy: mirror only where one is named."""
+        chosen = self.host.host_roles
+        without = "" if self.mirror.mirror_address else "mirror"
+        return tuple(role for role in ROLES if role in chosen and role != without)
+
+    def mirrored(self, part: Part) -> bool:
+        """Whether the host gets this part from the mirror, and from nowhere else."""
+        return "mirror" in self.applied and part in self.mirror.mirror_parts
 
 
 @dataclass(frozen=True)
@@ -83,7 +97,7 @@ def resolve(host: str, data: Mapping[str, Any]) -> tuple[Settings | None, tuple[
     if problems:
         return None, tuple(problems)
     found = Settings(**filled)
-    together = tuple(_unloaded(host, found))
+    together = (*_unloaded(host, found), *_taken(host, found))
     return (None if together else found), together
 
 
@@ -96,6 +110,14 @@ def _unloaded(host: str, found: Settings) -> Iterator[Problem]:
             f"{key} is {_shown(key, value)}: {names} (preload) would be gone at once; -1 keeps it"
         )
         yield Problem(host, key, _line(sentence))
+
+
+def _taken(host: str, found: Settings) -> Iterator[Problem]:
+    """A port that the mirror's server and Ollama's API would both want."""
+    mirror = found.mirror
+    for key in ("mirror_registry_port", "mirror_files_port"):
+        if mirror.mirror_serve and getattr(mirror, key) == found.ollama.port:
+            yield Problem(host, key, f"{key} is {found.ollama.port}: ollama_listen has that port")
 
 
 def as_data(settings: Settings) -> dict[str, Any]:

@@ -23,7 +23,7 @@ class Simulated(Model):
         return int(self.memory_gib * sizing.KIB_PER_GIB)
 
 
-Role = Literal["kernel", "vulkan", "docker", "ollama", "models", "boot"]
+Role = Literal["mirror", "kernel", "vulkan", "docker", "ollama", "models", "boot"]
 """The roles' names, in the order in which a deploy applies them."""
 
 

@@ -14,6 +14,7 @@ from apuhost.verdicts import (
     firmware,
     gpu,
     kernel,
+    mirror,
     models,
     ollama,
     vulkan,
@@ -23,7 +24,16 @@ NEEDED = "memory, kernel, GPU and kind of machine known"
 AGAIN = "save the facts again (apuhost facts INVENTORY -o DIR)"
 LOOK = "look at what the host prints (apuhost facts INVENTORY -o DIR)"
 
-OF_ANY_BOOT: tuple[ModuleType, ...] = (kernel, gpu, firmware, vulkan, docker, ollama, models)
+OF_ANY_BOOT: tuple[ModuleType, ...] = (
+    mirror,
+    kernel,
+    gpu,
+    firmware,
+    vulkan,
+    docker,
+    ollama,
+    models,
+)
 
 
 def verdicts(
@@ -45,6 +55,6 @@ def verdicts(
 
 def applied(concerns: Iterable[ModuleType], settings: Settings) -> tuple[ModuleType, ...]:
     """The concerns of a host: those of its roles, and those that are no role's."""
-    left_out = ROLES.keys() - set(settings.host.host_roles)
+    left_out = ROLES.keys() - set(settings.applied)
     words = {concern.__name__.rpartition(".")[2]: concern for concern in concerns}
     return tuple(concern for word, concern in words.items() if word not in left_out)

@@ -16,7 +16,7 @@ def by_topic(settings: Settings, derived: Derived, facts: HostFacts) -> dict[str
 
     Only roles that are applied to the host are asked.
     """
-    topics = HOST | _topics(settings.host.host_roles)
+    topics = HOST | _topics(settings.applied)
     return {topic: _asked(refusal, derived, facts) for topic, refusal in topics.items()}
 
 
@@ -66,6 +66,7 @@ HOST: dict[str, Refusal] = {
     "package manager": _package_manager,
 }
 ROLES: Mapping[str, Mapping[str, Refusal]] = {
+    "mirror": {},
     "kernel": kernel.REFUSALS,
     "vulkan": stack.VULKAN,
     "docker": stack.DOCKER,

@@ -1,0 +1,1 @@
+"""The mirror role: one question, one check."""

@@ -1,0 +1,8 @@
+"""The mirror role on a host: before everything that a deploy installs."""
+
+from pyinfra.api import deploy
+
+
+@deploy("mirror")
+def mirror() -> None:
+    """What serves, then what takes from it."""
