@@ -75,7 +75,7 @@ def _this_host(name: str) -> str:
 
 
 def pytest(options: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-    """The command line that runs the checks, quietly; their verdicts go to a file.
+    """The command line that runs the checks, quietly, or writes their verdicts to a file.
 
     An option is one word with its value (`--from=DIR`), and this checkout's settings are named: a
     folder that stands by itself would be one of tests for pytest, whose conftest.py and pytest.ini
@@ -156,7 +156,7 @@ def applied(text: str, status: int) -> Applied:
 
 
 def check(options: Iterable[tuple[str, str]]) -> None:
-    """Run the checks; they say what they found in the file that --verdicts names.
+    """Let the checks say what they find in the file that --verdicts names.
 
     Args:
         options: as for pytest. What the environment adds to pytest's command line does not count.
@@ -173,9 +173,9 @@ def check(options: Iterable[tuple[str, str]]) -> None:
         text=True,
         check=False,
     )
-    # 0 and 1 are pytest's words for "ran": what failed stands in the verdicts. 4 is for what the
-    # checks could not start with, in a sentence of their own.
-    if done.returncode not in (0, 1):
+    # What failed stands in the verdicts. 4 is for what the checks could not start with, in a
+    # sentence of their own.
+    if done.returncode != 0:
         lines = [line for line in (done.stderr + done.stdout).splitlines() if line.strip()]
         said = next((line for line in lines if "ERROR" in line or "Error" in line), "")
         if done.returncode == USAGE and said:
