@@ -45,7 +45,12 @@ def read(root: Path, probe: ModuleType) -> str:
 
 
 @pytest.mark.parametrize(
-    "text", ['{{"data-root": "{0}"}}', '{{\n\t"data-root"\t:  "{0}",\n\t"dns": []\n}}\n']
+    "text",
+    [
+        '{{"data-root": "{0}"}}',
+        '{{\n\t"data-root"\t:  "{0}",\n\t"dns": []\n}}\n',
+        '{{\n"data-root": "/srv",\n"data-root": "{0}"\n}}\n',
+    ],
 )
 def test_a_data_root_is_told_with_what_its_links_lead_to(root: Path, text: str) -> None:
     (root / "big").mkdir()

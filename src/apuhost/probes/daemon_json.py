@@ -1,14 +1,16 @@
 """dockerd's settings: /etc/docker/daemon.json, and the drop-ins of its unit.
 
-dockerd does not start with a daemon.json that is no JSON. Go's decoder takes the last of two
-equal keys without a word; here such a file counts as broken, since one of the two is not
-followed. A missing or empty file sets nothing.
+dockerd does not start with a daemon.json that is no JSON. It takes a key that stands twice without
+a word, and so does this reader: of equal keys the last counts, and the members of two objects come
+together (moby's daemon/config/config.go, getConflictFreeConfiguration, looks for unknown keys and
+for flags that repeat a key, and leaves the text to Go's encoding/json, which decodes the second
+value into the place of the first). A missing or empty file sets nothing.
 """
 
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,7 +76,7 @@ def parse(text: str) -> DaemonJson:
     if text.startswith(_BYTE_ORDER_MARK):
         return _invalid(JsonError(1, 1, "a byte order mark"))
     try:
-        values = json.loads(text) if text.strip(_BLANKS) else {}
+        values = json.loads(text, object_pairs_hook=_object) if text.strip(_BLANKS) else {}
     except json.JSONDecodeError as error:
         return _invalid(JsonError(error.lineno, error.colno, error.msg))
     except (RecursionError, ValueError):  # a number of more than 4300 digits
@@ -120,6 +122,13 @@ def merged(text: str | None, ours: Mapping[str, Any], path: str = PATH) -> str:
     return (lines + "\n").replace("\n", "\r\n" if "\r\n" in before else "\n")
 
 
+def _object(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    members: dict[str, Any] = {}
+    for key, value in pairs:
+        members[key] = _set(members.get(key), value)
+    return members
+
+
 def _set(theirs: object, ours: object) -> object:
     if isinstance(theirs, Mapping) and isinstance(ours, Mapping):
         return {**theirs, **ours}
@@ -140,19 +149,18 @@ def _faults(text: str, values: object) -> Iterator[tuple[int, str]]:
     if not isinstance(values, dict):
         yield len(text) - len(text.lstrip(_BLANKS)), "no JSON object"
         return
-    keys: list[set[str]] = []
-    offset, string = 0, ""
+    depth, offset, string = 0, 0, ""
     for token in _TOKEN.finditer(text):
         match token[0]:
             case "{" | "[":
-                keys.append(set())
-                if len(keys) > _DEEPEST:
+                depth += 1
+                if depth > _DEEPEST:
                     yield token.start(), "nested too deeply"
             case "}" | "]":
-                keys.pop()
+                depth -= 1
             case ":":
-                yield from _key_faults(offset, string, keys, values)
-                keys[-1].add(string)
+                if depth == 1 and string in (_MIRRORS, _INSECURE) and not _texts(values[string]):
+                    yield offset, f"{string} is no list of strings"
             case "NaN" | "Infinity" | "-Infinity":
                 yield token.start(), f"{token[0]} is no JSON"
             case number if number[0] in "-0123456789":
@@ -162,15 +170,6 @@ def _faults(text: str, values: object) -> Iterator[tuple[int, str]]:
                 offset, string = token.start(), json.loads(token[0])
                 if not _encodable(string):
                     yield offset, "half a character in a string"
-
-
-def _key_faults(
-    offset: int, key: str, keys: list[set[str]], values: Mapping[str, object]
-) -> Iterator[tuple[int, str]]:
-    if key in keys[-1]:
-        yield offset, f"the key {json.dumps(key)} stands here a second time"
-    if len(keys) == 1 and key in (_MIRRORS, _INSECURE) and not _texts(values[key]):
-        yield offset, f"{key} is no list of strings"
 
 
 def _texts(value: object) -> bool:

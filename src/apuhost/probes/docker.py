@@ -33,7 +33,7 @@ done
 systemctl show docker.service -p LoadState -p ActiveState -p UnitFileState
 systemctl show docker.service -p ExecStart | sed -n 's/.*path=\\([^ ;]*\\) .*/ExecStart=\\1/p'
 root=$(sed -n 's/.*"data-root"[[:space:]]*:[[:space:]]*"\\([^"]*\\)".*/\\1/p' {PATH} 2>/dev/null |
-  head -n 1)
+  tail -n 1)
 case $root in /*) printf 'root=%s\\nlinked=%s\\n' "$root" "$(readlink -m -- "$root")" ;; esac
 if command -v docker >/dev/null; then
   printf 'client=%s\\n' "$(timeout {DOCKER_TIMEOUT_S} docker --version)"
