@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from tests.support import stack
-from tests.support.hosts import host_facts, rendered, unit_files
+from tests.support.hosts import host_facts, rendered, settings, unit_files
 from tests.support.verdicts import also, failing, verdict
 
 from apuhost.changes import compose, port
@@ -212,8 +212,17 @@ def test_a_port_that_is_open_otherwise_than_asked(
 def test_without_networks_no_guard_is_judged(facts: HostFacts) -> None:
     found = verdict(facts, "ollama.exposure", **LISTEN)
     assert (found.status, found.severity) == (Status.FAIL, Severity.RECOMMENDED)
-    loopback = {"ollama_allow_from": ["192.0.2.0/24"]}
-    assert verdict(host_facts(), "ollama.exposure", **loopback).status is Status.PASS
+    loopback = verdict(host_facts(), "ollama.exposure", ollama_allow_from=["192.0.2.0/24"])
+    assert loopback.status is Status.PASS
+    assert "the host alone; ollama_allow_from does nothing there" in loopback.observed
+
+
+def test_networks_that_are_all_of_ipv4_are_worth_the_same_word_as_none() -> None:
+    asked = {**LISTEN, "ollama_allow_from": ["0.0.0.0/0"]}
+    chain = (RULES[0], *port.rules(settings(**asked).ollama), RULES[-1])
+    found = verdict(published(rules=chain), "ollama.exposure", **asked)
+    assert (found.status, found.severity) == (Status.FAIL, Severity.RECOMMENDED)
+    assert found.evidence == "the API has no login, and ollama_allow_from has all of IPv4"
 
 
 def test_a_port_of_a_stopped_container_is_led_nowhere_and_that_is_no_hole() -> None:

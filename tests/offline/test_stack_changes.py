@@ -1071,10 +1071,20 @@ def test_an_open_port_without_networks_is_said() -> None:
     assert "no login at 0.0.0.0:11434: whoever reaches it may use" in notes
 
 
+@pytest.mark.parametrize("networks", [["0.0.0.0/0"], ["0.0.0.0/1", "128.0.0.0/1"]])
+def test_networks_that_are_all_of_ipv4_are_said_to_keep_nobody_away(networks: list[str]) -> None:
+    asked = {"ollama_listen": "192.0.2.10:11434", "ollama_allow_from": networks}
+    notes = role(planned(host_facts(), **asked), "ollama").notes
+    assert (
+        "no login at 192.0.2.10:11434: whoever reaches it may use, load and delete models" in notes
+    )
+    assert "ollama_allow_from has all of IPv4: it keeps nobody away" in notes
+
+
 def test_networks_for_loopback_do_nothing_and_that_is_said() -> None:
     found = planned(host_facts(), ollama_allow_from=NETWORKS)
     assert found.empty
-    assert "only the host itself reaches 127.0.0.1" in " ".join(found.notes)
+    assert "does nothing: only the host itself reaches 127.0.0.1" in " ".join(found.notes)
     assert port.rules(settings(ollama_allow_from=NETWORKS).ollama) == []
 
 

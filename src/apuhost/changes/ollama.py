@@ -122,7 +122,9 @@ def _exposure(derived: Derived, container: Container | None) -> Iterator[str]:
     if any(each.host_ip in ANYWHERE for each in bound) and asked.address not in ANYWHERE:
         yield f"{asked.port} is open to every address today; after this to {asked.address} only"
     if not asked.loopback:
-        who = ", ".join(asked.ollama_allow_from) or "whoever reaches it"
+        who = "whoever reaches it" if asked.everybody else ", ".join(asked.ollama_allow_from)
         yield f"no login at {asked.ollama_listen}: {who} may use, load and delete models"
     elif asked.ollama_allow_from:
-        yield "ollama_allow_from does nothing: only the host itself reaches 127.0.0.1"
+        yield f"ollama_allow_from does nothing: only the host itself reaches {asked.address}"
+    if port.guarded(asked) and asked.everybody:
+        yield "ollama_allow_from has all of IPv4: it keeps nobody away"

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from ipaddress import ip_address, ip_network
+from ipaddress import IPv4Network, collapse_addresses, ip_address, ip_network
 from typing import Annotated, Literal
 
 from pydantic import Field, ValidationInfo, field_validator
@@ -92,6 +92,12 @@ class OllamaSettings(Model):
         """Whether only the host itself reaches the API."""
         return ip_address(self.address).is_loopback
 
+    @property
+    def everybody(self) -> bool:
+        """Whether ollama_allow_from keeps nobody away: it is empty, or has all of IPv4."""
+        networks = collapse_addresses(map(IPv4Network, self.ollama_allow_from))
+        return not self.ollama_allow_from or any(each.prefixlen == 0 for each in networks)
+
     @field_validator("ollama_image")
     @classmethod
     def _pinned(cls, value: str) -> str:
@@ -171,6 +177,10 @@ def _no_network(text: str) -> str:
         return f"{text!r} is no network"
     if network.version != IPV4:
         return f"{text!r} is of IPv6, whence nobody comes to an IPv4 address"
+    if network.is_loopback:
+        return f"{text!r} is the host itself, which reaches the port in any case"
+    if network.is_unspecified or network.is_multicast or network.is_reserved:
+        return f"{text!r} is no sender's address"
     return ""
 
 

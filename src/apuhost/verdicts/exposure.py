@@ -29,7 +29,7 @@ def exposure(derived: Derived, facts: HostFacts) -> Verdict:
         (Layer.EFFECTIVE, lambda: _listens(derived, facts)),
     )
     found = judge(Question("ollama.exposure", expected), looks)
-    if found.status is not Status.PASS or asked.loopback or asked.ollama_allow_from:
+    if found.status is not Status.PASS or asked.loopback or not asked.everybody:
         return found
     return judge(
         Question("ollama.exposure", "a port that not everybody reaches", Severity.RECOMMENDED),
@@ -134,12 +134,16 @@ def _daemon(facts: HostFacts) -> Mapping[str, Any]:
 
 def _reached(derived: Derived) -> str:
     asked = derived.settings.ollama
-    who = "the host alone" if asked.loopback else ", ".join(asked.ollama_allow_from) or "everybody"
+    idle = "; ollama_allow_from does nothing there" if asked.ollama_allow_from else ""
+    if asked.loopback:
+        return f"{asked.ollama_listen}, reached by the host alone{idle}"
+    who = "everybody" if asked.everybody else ", ".join(asked.ollama_allow_from)
     return f"{asked.ollama_listen}, reached by {who}"
 
 
 def _open(derived: Derived) -> Found:
     asked = derived.settings.ollama
     words = f"everybody who reaches {asked.ollama_listen} may use it"
-    said = "the API has no login, and ollama_allow_from is empty"
+    networks = "has all of IPv4" if asked.ollama_allow_from else "is empty"
+    said = f"the API has no login, and ollama_allow_from {networks}"
     return Found(False, words, said, "name networks in ollama_allow_from, then deploy")
