@@ -280,13 +280,13 @@ def test_what_is_broken_goes_for_dockers_own_too() -> None:
         pytest.param(
             engine(DISTRO, {}, NO_DAEMON),
             {},
-            "docker.io is installed, and docker or dockerd does not run",
+            "docker.io is installed, and there is no dockerd: apt-get",
             id="packages without a daemon",
         ),
         pytest.param(
             engine(DISTRO, {}, stack.NO_DOCKER),
             {},
-            "docker.io is installed, and docker or dockerd does not run",
+            "docker.io is installed, and there is no docker and no dockerd: apt-get",
             id="packages without a program",
         ),
     ],

@@ -67,7 +67,7 @@ def answer(*, tools: str = TOOLS, client: str = CLIENT, said: str = "", **change
 def test_an_engine_at_work() -> None:
     assert docker.parse(answer()) == Docker(
         source="package",
-        installed=True,
+        missing=(),
         active=True,
         enabled=True,
         client="26.1.5+dfsg1",

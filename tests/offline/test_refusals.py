@@ -164,6 +164,20 @@ def test_a_host_that_may_be_deployed(facts: HostFacts, data: dict[str, object]) 
             id="simulated hardware on real hardware",
         ),
         pytest.param(
+            host_facts(gpus=""),
+            {},
+            "GPU",
+            "no AMD GPU on the PCI bus: switch the built-in GPU on in the BIOS setup",
+            id="no AMD GPU",
+        ),
+        pytest.param(
+            host_facts(machine="hostname=vm\nvirtualization=kvm\n", gpus=""),
+            {},
+            "GPU",
+            "set host_simulated",
+            id="a VM without a GPU that is not said to stand in for hardware",
+        ),
+        pytest.param(
             without("loader", "GRUB 2.12", "systemd-boot 257.8-1"),
             {},
             "boot loader",
@@ -408,6 +422,16 @@ def test_what_cannot_be_read_is_a_refusal(missing: str) -> None:
     reasons = [reason for each in found.values() for reason in each]
     assert reasons
     assert all(reason == f"cannot be judged: {missing} was not read" for reason in reasons)
+
+
+@pytest.mark.parametrize(
+    ("role", "topics"),
+    [("kernel", {"GPU"}), ("models", {"GPU"}), ("docker", set()), ("boot", set())],
+)
+def test_a_gpu_is_asked_for_by_the_roles_that_use_it(role: str, topics: set[str]) -> None:
+    facts, asked = host_facts(gpus=""), settings(host_roles=[role])
+    found = by_topic(asked, derive(asked, facts), facts)
+    assert {topic for topic, reasons in found.items() if reasons} == topics
 
 
 def test_a_reason_of_two_topics_is_said_once() -> None:

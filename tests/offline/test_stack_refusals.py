@@ -9,8 +9,10 @@ from tests.support.box import Box
 from tests.support.deploying import ROLES as STACK
 from tests.support.hosts import facts_of, host_facts, settings, unit_files
 from tests.support.stack import framed
+from tests.support.verdicts import verdict
 
 from apuhost.changes import compose, site_ca
+from apuhost.changes.host import plan
 from apuhost.derived import derive
 from apuhost.host_facts import HostFacts
 from apuhost.verdicts.refusals import HOST, ROLES, by_topic, refusals
@@ -80,6 +82,11 @@ PODMAN = (
     "client=podman version 5.4.2\nend=\n"
 )
 BY_HAND = "/usr/local/bin/"
+CLIENT_ALONE = (
+    stack.docker_down()
+    .replace("tool_dockerd=/usr/sbin/dockerd\n", "")
+    .replace("ExecStart=/usr/sbin/dockerd\n", "")
+)
 DEAD = stack.docker_down().replace("/usr/bin/", BY_HAND).replace("/usr/sbin/", BY_HAND)
 TAKEN = stack.firewall("0.0.0.0:11434")
 GUARDED = {"ollama_listen": "192.0.2.10:11434", "ollama_allow_from": ["192.0.2.0/24"]}
@@ -309,6 +316,13 @@ REFUSED = [
         host_facts(docker=DEAD), {}, "engine", "came from no package and does not", id="a dead one"
     ),
     pytest.param(
+        host_facts(docker=CLIENT_ALONE.replace("/usr/bin/", BY_HAND)),
+        {},
+        "engine",
+        "its docker came from no package, and there is no dockerd: remove it",
+        id="a client by hand, and nothing behind it",
+    ),
+    pytest.param(
         host_facts(docker=engine(BY_HAND, ClientInfo={"Plugins": []})),
         {},
         "engine",
@@ -511,6 +525,45 @@ def test_what_cannot_be_read_is_a_refusal_of_the_roles_that_need_it(
     asked = settings(host_roles=list(STACK))
     said = refusals(asked, derive(asked, facts), facts)
     assert said == (f"cannot be judged: {missing} was not read",)
+
+
+def test_a_client_without_dockerd_is_told_alike_by_doctor_and_verify() -> None:
+    """No package brought it: the refusal and the verdict both miss dockerd, and nothing else."""
+    facts = host_facts(
+        docker=CLIENT_ALONE.replace("/usr/bin/", BY_HAND),
+        containers=f"refused {stack.DOCKER_DOWN}\n",
+    )
+    assert refused(facts).keys() == {"engine"}
+    found = verdict(facts, "docker.engine")
+    assert (found.observed, found.evidence) == ("dockerd is not installed", "there is no dockerd")
+
+
+@pytest.mark.parametrize(
+    ("without", "docker"),
+    [
+        pytest.param("docker.io", CLIENT_ALONE, id="docker-cli alone"),
+        pytest.param(
+            "docker-cli",
+            stack.NO_DOCKER.replace("LoadState", "tool_dockerd=/usr/sbin/dockerd\nLoadState"),
+            id="docker.io alone, as trixie may have it",
+        ),
+    ],
+)
+def test_half_an_engine_of_the_distribution_is_completed(without: str, docker: str) -> None:
+    packages = Box().packages - {without}
+    facts = also(
+        Box(packages=packages).facts(),
+        docker=docker,
+        containers=f"refused {stack.DOCKER_DOWN}\n",
+        model_store=framed({"error": "docker does not answer"}),
+    )
+    asked = settings(host_roles=list(STACK))
+    assert refused(facts) == {}
+    assert without in plan(asked, facts).why("packages")
+    assert verdict(facts, "docker.engine").observed in (
+        "docker is not installed",
+        "dockerd is not installed",
+    )
 
 
 @pytest.mark.parametrize("role", ["ollama", "models"])

@@ -121,9 +121,8 @@ def works(facts: HostFacts) -> bool:
 
 
 def comes_up(derived: Derived, facts: HostFacts) -> bool:
-    """Whether an engine that is here does not answer, and a deploy will start it."""
-    silent = facts.docker.installed and facts.docker.server is None
-    return silent and "docker" in derived.settings.host.host_roles
+    """Whether an engine that is here does not answer, and a deploy will complete or start it."""
+    return facts.docker.silent and "docker" in derived.settings.host.host_roles
 
 
 def packages(derived: Derived, facts: HostFacts) -> tuple[str, ...]:

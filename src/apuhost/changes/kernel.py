@@ -116,8 +116,6 @@ def notes(derived: Derived, facts: HostFacts) -> tuple[str, ...]:
     said = []
     if derived.settings.kernel.kernel_amd_iommu == "off":
         said.append("amd_iommu=off hides the NPU and switches DMA protection off")
-    if not facts.gpus.amd and not facts.machine.virtual:
-        said.append("no AMD GPU on its PCI bus: nothing here will help it")
     said += [
         f"{path} sets {', '.join(keys)} and is not edited: {why}"
         for path, keys, why in untouched(derived, facts)

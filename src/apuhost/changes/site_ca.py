@@ -22,7 +22,7 @@ def leaving(derived: Derived, facts: HostFacts) -> tuple[FileChange, ...]:
     is made again without it before, where its role is applied.
     """
     before = facts.units.text(PATH)
-    if derived.settings.docker.docker_site_ca or before is None or _silent(facts):
+    if derived.settings.docker.docker_site_ca or before is None or facts.docker.silent:
         return ()
     if holding(derived, facts):
         return ()
@@ -57,12 +57,7 @@ def notes(derived: Derived, facts: HostFacts) -> Iterator[str]:
     unasked = not derived.settings.docker.docker_site_ca and facts.units.text(PATH) is not None
     if not unasked or leaving(derived, facts):
         return
-    if _silent(facts):
+    if facts.docker.silent:
         yield f"{PATH} goes when Docker tells that no container mounts it"
     else:
         yield f"{PATH} stays: {', '.join(holding(derived, facts))} mounts it"
-
-
-def _silent(facts: HostFacts) -> bool:
-    """Whether only an engine that does not answer could tell who mounts it."""
-    return facts.docker.installed and facts.docker.server is None

@@ -55,16 +55,16 @@ class Docker:
     """The engine and its client; what only the daemon knows is None or empty while it is down.
 
     `source` is "none", "package" (which one: ask the packages), "snap", "podman" (that answers to
-    the name docker) or "other" (put into /usr/local or elsewhere by hand). `installed`: client
-    and daemon are both there. `compose` is the version of the plugin; `error` the client's words
-    when no daemon answers. `firewall` is iptables or nftables, with +firewalld where that is at
-    work (28.1 and later tell). Mirrors end without a slash; registries on loopback, which docker
-    never asks TLS of, are left out; logins in proxies read ***. `linked_roots` has the data root
-    that daemon.json names, and the folder that its links lead to.
+    the name docker) or "other" (put into /usr/local or elsewhere by hand). `missing` are those of
+    docker and dockerd that are not there. `compose` is the version of the plugin; `error` the
+    client's words when no daemon answers. `firewall` is iptables or nftables, with +firewalld where
+    that is at work (28.1 and later tell). Mirrors end without a slash; registries on loopback, of
+    which docker never asks TLS, are left out; logins in proxies read ***. `linked_roots` has the
+    data root that daemon.json names, and the folder that its links lead to.
     """
 
     source: str
-    installed: bool
+    missing: tuple[str, ...]
     active: bool
     enabled: bool
     client: str | None
@@ -86,6 +86,16 @@ class Docker:
     no_proxy: str | None
     linked_roots: Mapping[str, str]
 
+    @property
+    def installed(self) -> bool:
+        """Whether client and daemon are both there."""
+        return not self.missing
+
+    @property
+    def silent(self) -> bool:
+        """Whether a part of an engine is there, and none answers: what it holds is not known."""
+        return self.source != "none" and self.server is None
+
 
 def parse(text: str) -> Docker:
     """Read the lines that COMMAND prints.
@@ -103,7 +113,7 @@ def parse(text: str) -> Docker:
     options = texts(info, "SecurityOptions")
     return Docker(
         source=_source(values),
-        installed=client is not None and "tool_dockerd" in values,
+        missing=tuple(_missing(client is not None, "tool_dockerd" in values)),
         active=values.get("ActiveState") == "active",
         enabled=values.get("UnitFileState") == "enabled",
         client=client[1] if client else None,
@@ -125,6 +135,13 @@ def parse(text: str) -> Docker:
         no_proxy=member(info, "NoProxy", "") or None,
         linked_roots=_linked(values),
     )
+
+
+def _missing(client: bool, daemon: bool) -> Iterator[str]:
+    if not client:
+        yield "docker"
+    if not daemon:
+        yield "dockerd"
 
 
 def _linked(values: Mapping[str, str]) -> dict[str, str]:

@@ -101,8 +101,8 @@ def _set_up(derived: Derived, facts: HostFacts) -> Found:
 
 def _lacks(derived: Derived, facts: HostFacts) -> Iterator[tuple[str, str]]:
     """What a deploy would add, in words, and where it shows."""
-    if not facts.docker.installed:
-        yield "docker is not installed", "there is no docker, or no dockerd"
+    if missing := facts.docker.missing:
+        yield f"{missing[0]} is not installed", f"there is no {' and no '.join(missing)}"
     for name in changes.packages(derived, facts):
         yield f"{name} is not installed", f"dpkg-query -W {name}"
     if facts.docker.compose is None:

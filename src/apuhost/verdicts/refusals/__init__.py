@@ -7,8 +7,12 @@ from apuhost.changes.host import IN_CONTAINERS
 from apuhost.derived import Derived
 from apuhost.host_facts import HostFacts, Unreadable
 from apuhost.settings import Settings
+from apuhost.verdicts.gpu import no_gpu
 from apuhost.verdicts.refusals import kernel, ollama, stack
 from apuhost.verdicts.refusals.topic import Refusal
+
+GPU_ROLES = frozenset({"kernel", "vulkan", "ollama", "models"})
+"""Roles of a host that computes: one that only serves others needs no GPU."""
 
 
 def by_topic(settings: Settings, derived: Derived, facts: HostFacts) -> dict[str, tuple[str, ...]]:
@@ -55,6 +59,12 @@ def _simulation(derived: Derived, facts: HostFacts) -> Iterator[str]:
         yield "host_simulated is for virtual machines, and this is none: take it out"
 
 
+def _gpu(derived: Derived, facts: HostFacts) -> Iterator[str]:
+    if not derived.gpu and GPU_ROLES.intersection(derived.settings.applied):
+        missing = no_gpu(facts)
+        yield f"{missing.observed}: {missing.fix}"
+
+
 def _package_manager(_: Derived, facts: HostFacts) -> Iterator[str]:
     if holder := facts.boot.dpkg_lock:
         yield f"another apt or dpkg is at work (process {holder}): wait until it ends, then repeat"
@@ -63,6 +73,7 @@ def _package_manager(_: Derived, facts: HostFacts) -> Iterator[str]:
 HOST: dict[str, Refusal] = {
     "distribution": _distribution,
     "kind of machine": _simulation,
+    "GPU": _gpu,
     "package manager": _package_manager,
 }
 ROLES: Mapping[str, Mapping[str, Refusal]] = {

@@ -58,6 +58,9 @@ def _engine(derived: Derived, facts: HostFacts) -> Iterator[str]:
         yield "its docker is a snap, which sees neither /etc/docker nor /dev/dri: remove it"
     elif engine.source == "podman":
         yield "its docker is podman: remove podman-docker, then repeat"
+    elif engine.source == "other" and not engine.installed:
+        missing = " and no ".join(engine.missing)
+        yield f"its docker came from no package, and there is no {missing}: remove it"
     elif engine.source == "other" and not engine.server:
         yield "its docker came from no package and does not answer: start it, or remove it"
     elif engine.source == "other" and not engine.compose:
@@ -92,8 +95,8 @@ def _packages_of_docker(derived: Derived, facts: HostFacts) -> Iterator[str]:
     elif not missing and not facts.docker.installed and facts.docker.source in ("none", "package"):
         known = ", ".join(sorted(docker_changes.ENGINES & there))
         yield (
-            f"{known} is installed, and docker or dockerd does not run: apt-get install "
-            "--reinstall its packages"
+            f"{known} is installed, and there is no {' and no '.join(facts.docker.missing)}: "
+            "apt-get install --reinstall its packages"
         )
 
 
