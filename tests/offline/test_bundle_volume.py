@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apuhost.bundle import volume
+from apuhost.bundle import sizes, volume
+from apuhost.bundle.item import BundleError
 from apuhost.bundle.volume import LIST, Part, Slice, Volume, VolumeError, as_text, parse, plan
 
 DIGEST = "a" * 64
@@ -109,3 +110,30 @@ ONE = Volume(DIGEST, 1, 1, (part(Slice("a/b", 0, 5, 5)),))
 def test_what_is_no_list_is_told(content: str, told: str) -> None:
     with pytest.raises(VolumeError, match=told):
         parse(content.encode())
+
+
+def test_no_part_is_larger_than_a_sticks_file_system_takes() -> None:
+    planned = plan([("model", 40_000_000_000)], sizes.parse("32GB"))
+    parts = [each for slices in planned for each in slices]
+    assert max(each.size for each in parts) == volume.FAT32
+    assert sum(each.size for each in parts) == 40_000_000_000
+    assert [len(slices) for slices in planned] == [7, 3]
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("4GiB", 4 * 1024**3),
+        ("1.5 GiB", 3 * 1024**3 // 2),
+        ("700MB", 700_000_000),
+        ("dvd", sizes.DVD),
+    ],
+)
+def test_a_mediums_size_is_read_as_people_write_it(text: str, size: int) -> None:
+    assert sizes.parse(text) == size
+
+
+@pytest.mark.parametrize("text", ["", "4", "4G", "-1GB", "1e9MB", "four GB", "DVD", "4GiB "])
+def test_what_is_no_size_is_told(text: str) -> None:
+    with pytest.raises(BundleError, match="is no size: dvd, or a number with MB, GB"):
+        sizes.parse(text)

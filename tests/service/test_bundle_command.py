@@ -118,6 +118,21 @@ def test_a_lock_and_its_bundle_do_not_differ(built: Path, bundle: Run) -> None:
     assert "added" not in done.stdout
 
 
+def test_it_travels_in_volumes_that_are_joined_one_by_one(
+    built: Path, bundle: Run, site: Path
+) -> None:
+    done = bundle("split", "out", "-o", "volumes", "--size", "40MB")
+    assert (done.returncode, done.stderr) == (0, "")
+    first, *others = [str(path) for path in sorted((site / "volumes").iterdir())]
+    assert len(others) > 1
+    done = bundle("join", first, "-o", "joined")
+    assert done.returncode == 2
+    assert f"missing yet: volume {', '.join(map(str, range(2, len(others) + 2)))}: " in done.stdout
+    done = bundle("join", *others, "-o", "joined")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert bundle("verify", "joined", "--signers", "signers").returncode == 0
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
@@ -132,6 +147,9 @@ def test_a_lock_and_its_bundle_do_not_differ(built: Path, bundle: Run) -> None:
             ("build", "site.py", "-o", "o", "--key", "key"), "site.py: the file", id="none"
         ),
         pytest.param(("verify", "checkout", "--signers", "signers"), "manifest.json", id="folder"),
+        pytest.param(("split", "out", "-o", "v", "--size", "4G"), "4G is no size", id="size"),
+        pytest.param(("split", "checkout", "-o", "v"), "manifest.json: missing", id="unsigned"),
+        pytest.param(("join", "checkout", "-o", "j"), "neither a volume nor", id="no volume"),
         pytest.param(("diff", "lock.json", "checkout"), "lock.json: No such", id="no bundle"),
     ],
 )

@@ -23,7 +23,7 @@ RECORD = ".volumes"
 """Where a join notes the lists of the volumes that it has: no part may go there."""
 MOST_VOLUMES = 9999
 FAT32 = 2**32 - 1
-"""What a file of FAT32 can have; a DVD holds it, too."""
+"""Bytes that a file of FAT32 has at most, and one of ISO 9660, too."""
 MOST_LIST_BYTES = 64 * 1024 * 1024
 _ROOM = 512
 """Bytes that a volume's list needs at most for itself; and for each part, beside its path."""
@@ -84,7 +84,8 @@ def folder(number: int) -> str:
 def plan(files: Iterable[tuple[str, int]], limit: int) -> tuple[tuple[Slice, ...], ...]:
     """What goes into which volume: each is filled, in the files' order, up to `limit` bytes.
 
-    A volume's list counts; what a file system needs for itself does not.
+    A volume's list counts; what a file system needs for itself does not. No part is larger than a
+    stick's or a disc's file system takes, whatever the limit.
 
     Raises:
         VolumeError: the limit is too small for anything to fit.
@@ -99,7 +100,7 @@ def plan(files: Iterable[tuple[str, int]], limit: int) -> tuple[tuple[Slice, ...
             if room < own + min(rest, limit // _LEAST):
                 volumes.append([])
                 room = limit - _ROOM
-            size = min(rest, room - own)
+            size = min(rest, room - own, FAT32)
             volumes[-1].append(Slice(path, whole - rest, size, whole))
             room, rest = room - own - size, rest - size
             if not rest:

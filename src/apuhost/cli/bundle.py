@@ -75,6 +75,31 @@ def carried(folder: Folder, signers: Signers) -> None:
 
 
 @app.command()
+def split(
+    folder: Folder,
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="OUTPUT")],
+    size: Annotated[
+        str, typer.Option("--size", metavar="SIZE", help="of a volume: dvd, 4GiB, 32GB")
+    ] = "4GiB",
+) -> None:
+    """Write a bundle as volumes, a folder in OUTPUT for each stick or disc."""
+    from apuhost.commands import bundle as command
+
+    raise typer.Exit(command.split(folder, output, size))
+
+
+@app.command()
+def join(
+    volumes: Annotated[list[Path], typer.Argument(metavar="VOLUME...")],
+    folder: Annotated[Path, typer.Option("-o", "--output", metavar="DIR")],
+) -> None:
+    """Copy volumes to their bundle, all at once or one after the other; each part is checked."""
+    from apuhost.commands import bundle as command
+
+    raise typer.Exit(command.join(volumes, folder))
+
+
+@app.command()
 def diff(
     old: Annotated[Path, typer.Argument(metavar="OLD")],
     new: Annotated[Path, typer.Argument(metavar="NEW")],

@@ -4,7 +4,17 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from apuhost import inventory, places, roles
-from apuhost.bundle import building, difference, listing, locking, manifest, signature, sizes
+from apuhost.bundle import (
+    building,
+    difference,
+    joining,
+    listing,
+    locking,
+    manifest,
+    signature,
+    sizes,
+    splitting,
+)
 from apuhost.bundle import verifying as checking
 from apuhost.bundle.item import BundleError
 from apuhost.bundle.locking import Asked
@@ -64,6 +74,29 @@ def carried(folder: Path, signers: Path) -> int:
     return 0
 
 
+def split(folder: Path, output: Path, size: str) -> int:
+    """Write a bundle as volumes for sticks or discs."""
+    limit = sizes.parse(size)
+    with progress("written", _size(folder)) as told:
+        volumes = splitting.split(folder, output, told, limit)
+    for each in volumes:
+        print(f"{each}  {sizes.shown(_size(each))}")
+    print(f"to put them together: apuhost bundle join VOLUME... -o {folder.name}")
+    return 0
+
+
+def join(volumes: Sequence[Path], folder: Path) -> int:
+    """Copy volumes to their bundle; 2 while some are missing."""
+    with progress("copied", sum(map(_size, volumes))) as told:
+        missing = joining.join(volumes, folder, told)
+    if missing:
+        numbers = ", ".join(map(str, missing))
+        print(f"missing yet: volume {numbers}: apuhost bundle join VOLUME... -o {folder} goes on")
+        return 2
+    print(f"{folder}  whole; to check it: apuhost bundle verify {folder} --signers FILE")
+    return 0
+
+
 def changes(old: Path, new: Path) -> int:
     """Print what changes from one lock, or bundle's folder, to another."""
     for line in difference.lines(read(old), read(new)):
@@ -89,6 +122,11 @@ def read(path: Path) -> Lock:
 def _own(folder: Path) -> list[Entry]:
     files = (folder / manifest.NAME, signature.path_of(folder / manifest.NAME))
     return [manifest.entry(file.name, file.read_bytes()) for file in files]
+
+
+def _size(folder: Path) -> int:
+    files = (path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+    return sum(path.stat().st_size for path in files)
 
 
 def _cache() -> Path:
