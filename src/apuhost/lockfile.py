@@ -17,6 +17,7 @@ Reference = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][\w./:-]*@sha256
 PackageName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9+.-]*$")]
 Version = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9+.:~-]*$")]
 WheelName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.+!-]*\.whl$")]
+FileName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9._+~-]*$")]
 Moment = Annotated[str, StringConstraints(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(Z|\+00:00)$")]
 Digest = Annotated[str, StringConstraints(pattern=r"^sha256:[0-9a-f]{64}$")]
 # It becomes a path: no part of it begins with a dot, and there are at most three.
@@ -110,6 +111,15 @@ class Wheel:
 
 
 @dataclass(frozen=True)
+class File:
+    """A further file, by the name that it has in the bundle."""
+
+    name: FileName
+    url: str
+    file: Blob
+
+
+@dataclass(frozen=True)
 class Lock:
     """Everything, each kind sorted. `created` is RFC 3339 in UTC; `serial` grows with each lock."""
 
@@ -124,6 +134,7 @@ class Lock:
     debs: tuple[Deb, ...] = ()
     models: tuple[Model, ...] = ()
     wheels: tuple[Wheel, ...] = ()
+    files: tuple[File, ...] = ()
     format: Annotated[int, Field(ge=FORMAT, le=FORMAT)] = FORMAT
 
 

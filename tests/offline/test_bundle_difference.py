@@ -60,6 +60,7 @@ def test_each_kind_is_told_with_its_changes_and_all_sizes_summed() -> None:
         "  added    runc:amd64: 1.3 @666666666666, 1.0 kB",
         "  removed  vim:amd64: 9 @eeeeeeeeeeee, 1.0 kB",
         "wheels: as before (1 -> 1)",
+        "files: as before (0 -> 0)",
         "releases: as before (1 -> 1)",
         "3.0 GB -> 3.0 GB in all: 2.0 MB new, 2.0 kB no longer there",
     ]

@@ -1,11 +1,14 @@
 """`apuhost bundle` as a user types it: locked and fetched from real sources, built, checked."""
 
+import hashlib
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -19,11 +22,33 @@ pytestmark = [
     pytest.mark.skipif(not (CHECKOUT / ".git").exists(), reason="no git checkout"),
 ]
 
+BIOS = b"a BIOS"
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 @pytest.fixture(scope="module")
-def site() -> Iterator[Path]:
+def files() -> Iterator[list[dict[str, str]]]:
+    """A further file, on a server of its own."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(BIOS)))
+            self.end_headers()
+            self.wfile.write(BIOS)
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}/bios.cap"
+        yield [{"url": url, "sha256": hashlib.sha256(BIOS).hexdigest()}]
+        server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def site(files: list[dict[str, str]]) -> Iterator[Path]:
     """A clean checkout, a key with its signers' list, and hosts that need few things."""
     folder = Path(tempfile.mkdtemp(prefix="bundle-"))  # short: GnuPG's socket lies below it
     try:
@@ -32,7 +57,9 @@ def site() -> Iterator[Path]:
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True)
         kind, public, *_ = key.with_suffix(".pub").read_text().split()
         (folder / "signers").write_text(f'me@site namespaces="apuhost-bundle" {kind} {public}\n')
-        (folder / "site.py").write_text('hosts = [("192.0.2.10", {"host_roles": ["kernel"]})]\n')
+        (folder / "site.py").write_text(
+            f'hosts = [("192.0.2.10", {{"host_roles": ["kernel"], "mirror_files": {files}}})]\n'
+        )
         yield folder
     finally:
         shutil.rmtree(folder)
@@ -84,6 +111,18 @@ def test_it_is_signed_whole_and_listed(built: Path, bundle: Run) -> None:
         ["sha256sum", *map(str, files)], capture_output=True, text=True, check=True
     )
     assert {line.split()[0] for line in summed.stdout.splitlines()} <= lines
+
+
+def test_a_further_file_is_in_it(built: Path) -> None:
+    assert (built / "files/bios.cap").read_bytes() == BIOS
+
+
+def test_one_kind_is_asked_for_anew(built: Path, bundle: Run, site: Path) -> None:
+    shutil.copyfile(site / "lock.json", site / "next.json")
+    done = bundle("lock", "site.py", "--update", "files", "-o", "next.json")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("serial 1 of ")
+    assert "0 B new, 0 B no longer there" in done.stdout
 
 
 def test_building_it_again_writes_nothing_but_the_signature(built: Path, bundle: Run) -> None:
@@ -147,6 +186,10 @@ def test_it_travels_in_volumes_that_are_joined_one_by_one(
             ("build", "site.py", "-o", "o", "--key", "key"), "site.py: the file", id="none"
         ),
         pytest.param(("verify", "checkout", "--signers", "signers"), "manifest.json", id="folder"),
+        pytest.param(("lock", "site.py", "-o", "l"), "l: no lock yet: say --target", id="no lock"),
+        pytest.param(
+            ("lock", "site.py", "--update", "debs", "-o", "l"), "l: No such", id="no update"
+        ),
         pytest.param(("split", "out", "-o", "v", "--size", "4G"), "4G is no size", id="size"),
         pytest.param(("split", "checkout", "-o", "v"), "manifest.json: missing", id="unsigned"),
         pytest.param(("join", "checkout", "-o", "j"), "neither a volume nor", id="no volume"),

@@ -14,6 +14,7 @@ from apuhost import lockfile, web
 from apuhost.bundle import (
     blobs,
     debs,
+    files,
     images,
     laying,
     manifest,
@@ -56,7 +57,7 @@ class Order:
 
 def size(locked: Lock) -> int:
     """Bytes that a build fetches, each file as often as it is in the bundle."""
-    everything = chain(*(kind.items(locked) for kind in (images, models, debs, wheels)))
+    everything = chain(*(kind.items(locked) for kind in (images, models, debs, wheels, files)))
     return sum(item.file.size for item in everything)
 
 
@@ -96,6 +97,7 @@ def _fetched(order: Order, told: Progress) -> list[Item]:
             (model_registries.get, models.items),
             (plain, debs.items),
             (plain, wheels.items),
+            (plain, files.items),
         )
         asked = [(item, get) for get, items in ways for item in items(locked)]
         fetching = [pool.submit(fetch, order.cache, item, get, told) for item, get in asked]

@@ -87,6 +87,7 @@ def blobs(lock: Lock) -> dict[str, int]:
     found = [blob for image in lock.images for blob in _of_image(image)]
     found += [each.inrelease for each in lock.releases]
     found += [each.file for each in lock.debs] + [each.file for each in lock.wheels]
+    found += [each.file for each in lock.files]
     found += [blob for model in lock.models for blob in (model.manifest, *model.layers)]
     return {blob.digest: blob.size for blob in found}
 
@@ -119,6 +120,7 @@ def _things(lock: Lock) -> Kinds:
             for each in lock.debs
         ),
         "wheels": frozenset(map(_wheel, lock.wheels)),
+        "files": frozenset(Thing(each.name, "", *_file(each.file)) for each in lock.files),
         "releases": frozenset(
             Thing(f"{each.uri} {each.suite}", "", *_file(each.inrelease)) for each in lock.releases
         ),

@@ -1,15 +1,14 @@
 """A lock made: everything that an inventory's hosts need, as the network tells it today."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from itertools import chain
+from functools import reduce
 from pathlib import Path
 
 from apuhost import web
-from apuhost.bundle import debs, images, models, sources, toolkit, wheels
+from apuhost.bundle import debs, files, images, models, sources, toolkit, wants, wheels
 from apuhost.bundle.item import BundleError
-from apuhost.changes import needed
 from apuhost.lockfile import Lock, Target
 from apuhost.oci import credentials
 from apuhost.oci.registry import Registries
@@ -64,40 +63,71 @@ def made(asked: Asked, serial: int) -> Lock:
     Raises:
         ApuhostError: something cannot be had, or is not what the inventory pins.
     """
-    version = toolkit.version(asked.checkout)  # first: a dirty checkout is refused at once
-    known = credentials.read()
-    pinned = chain.from_iterable(each.models.models_list for each in asked.settings)
-    with (
-        Registries(known) as registries,
-        Registries(known, models.ACCEPT) as model_registries,
-        web.client() as client,
-    ):
-        found_images = images.resolve(_references(asked.settings), asked.target, registries)
-        found_models = models.resolve(pinned, model_registries)
-        requirements = asked.checkout / REQUIREMENTS
-        found_wheels = wheels.resolve(asked.target, requirements, asked.cache, web.getter(client))
+    begun = Lock(serial, _now(), toolkit.version(asked.checkout), asked.target)
+    return _asked(asked, begun, KINDS)
+
+
+def updated(asked: Asked, before: Lock, kinds: Iterable[str]) -> Lock:
+    """The same lock, of which only these kinds are asked for anew.
+
+    Raises:
+        ApuhostError: as for made; or what stays is not what the inventory asks for.
+    """
+    chosen = tuple(kinds)
+    if unknown := [kind for kind in chosen if kind not in KINDS]:
+        raise BundleError(f"--update {unknown[0]}: not one of {', '.join(KINDS)}")
+    for lack in wants.lacking(asked.settings, before):
+        if lack.kind not in chosen:
+            raise BundleError(f"the lock has no {lack.what}: --update {lack.kind}, too")
+    return _asked(asked, replace(before, serial=before.serial + 1, created=_now()), chosen)
+
+
+def _asked(asked: Asked, lock: Lock, kinds: Iterable[str]) -> Lock:
+    return reduce(lambda found, kind: _ASKING[kind](asked, found), kinds, lock)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _wheels(asked: Asked, lock: Lock) -> Lock:
+    """With the toolkit that they are for; first, since a dirty checkout is refused at once."""
+    version, requirements = toolkit.version(asked.checkout), asked.checkout / REQUIREMENTS
+    with web.client() as client:
+        found = wheels.resolve(asked.target, requirements, asked.cache, web.getter(client))
+    return replace(lock, apuhost=version, wheels=found)
+
+
+def _images(asked: Asked, lock: Lock) -> Lock:
+    with Registries(credentials.read()) as registries:
+        found = images.resolve(wants.images(asked.settings), asked.target, registries)
+    return replace(lock, images=found)
+
+
+def _models(asked: Asked, lock: Lock) -> Lock:
+    with Registries(credentials.read(), models.ACCEPT) as registries:
+        found = models.resolve(wants.models(asked.settings), registries)
+    return replace(lock, models=found)
+
+
+def _debs(asked: Asked, lock: Lock) -> Lock:
     text = asked.sources or sources.of_target(asked.target)
-    releases, found_debs = debs.resolve(asked.target, _packages(asked), text, asked.cache)
-    return Lock(
-        serial=serial,
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
-        apuhost=version,
-        target=asked.target,
-        images=found_images,
-        releases=releases,
-        debs=found_debs,
-        models=found_models,
-        wheels=found_wheels,
-    )
+    names = wants.packages(asked.settings, asked.target.distribution)
+    releases, found = debs.resolve(asked.target, names, text, asked.cache)
+    return replace(lock, releases=releases, debs=found)
 
 
-def _references(settings: Iterable[Settings]) -> list[str]:
-    asked = (each for each in settings if "ollama" in each.host.host_roles)
-    return sorted({each.ollama.ollama_image for each in asked})
+def _files(asked: Asked, lock: Lock) -> Lock:
+    with web.client() as client:
+        return replace(lock, files=files.resolve(wants.files(asked.settings), web.getter(client)))
 
 
-def _packages(asked: Asked) -> list[str]:
-    """Of every host, and of the machine that runs apuhost there."""
-    family = asked.target.distribution
-    of_hosts = (needed.on_bare_host(each, family) for each in asked.settings)
-    return sorted({*chain.from_iterable(of_hosts), *needed.CONTROLLER})
+_ASKING: Mapping[str, Callable[[Asked, Lock], Lock]] = {
+    "wheels": _wheels,
+    "images": _images,
+    "models": _models,
+    "debs": _debs,
+    "files": _files,
+}
+KINDS = tuple(_ASKING)
+"""What a lock holds, in the order of asking."""

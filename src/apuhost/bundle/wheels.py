@@ -14,10 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-import httpx
-
-from apuhost import web
-from apuhost.bundle import blobs
+from apuhost.bundle import blobs, lengths
 from apuhost.bundle.item import BundleError, Item, Text
 from apuhost.lockfile import Blob, Lock, Target, Wheel
 from apuhost.web import Get
@@ -123,19 +120,7 @@ def _wheel(download: Mapping[str, Any], allowed: frozenset[str], cache: Path, ge
         raise BundleError(f"{url}: its SHA-256 is none of those in the requirements: not trusted")
     if url.startswith("file:"):
         return Wheel(name, url, _kept(url, digest, cache))
-    return Wheel(name, url, Blob(f"sha256:{digest}", _size(url, get)))
-
-
-def _size(url: str, get: Get) -> int:
-    """As its server says before the first byte, which nobody waits for."""
-    try:
-        with get(url, 0) as answer:
-            fault, said = web.fault(answer, url), answer.headers.get("Content-Length", "")
-    except httpx.RequestError as error:
-        raise BundleError(web.no_answer(error, url)) from error
-    if fault or not said.isdecimal():
-        raise BundleError(fault or f"{url}: its server does not say how long it is")
-    return int(said)
+    return Wheel(name, url, Blob(f"sha256:{digest}", lengths.told(url, get)))
 
 
 def _kept(url: str, digest: str, cache: Path) -> Blob:

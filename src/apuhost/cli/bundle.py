@@ -22,12 +22,23 @@ def everything() -> None:
 
 
 @app.command()
-def lock(
+def lock(  # noqa: PLR0913, PLR0917  (an option each)
     inventory: Annotated[Path, typer.Argument(metavar="INVENTORY")],
-    target: Annotated[
-        str, typer.Option("--target", metavar="DISTRIBUTION/SUITE", help="e.g. debian/trixie")
-    ],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="LOCK")],
+    target: Annotated[
+        str,
+        typer.Option(
+            "--target", metavar="DISTRIBUTION/SUITE", help="e.g. debian/trixie; else LOCK's own"
+        ),
+    ] = "",
+    update: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--update",
+            metavar="KIND",
+            help="ask anew for images, debs, models, wheels or files alone; the rest stays",
+        ),
+    ] = None,
     sources: Annotated[
         Path | None,
         typer.Option("--sources", metavar="FILE", help="package sources (deb822), not Debian's"),
@@ -37,7 +48,8 @@ def lock(
     """Find out what the hosts need, each thing by its hash; says what changed since LOCK."""
     from apuhost.commands import bundle as command
 
-    raise typer.Exit(command.lock(inventory, limit or [], target, sources, output))
+    wanted = command.Locked(output, target, sources, update or [])
+    raise typer.Exit(command.lock(inventory, limit or [], wanted))
 
 
 @app.command()

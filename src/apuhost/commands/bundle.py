@@ -1,6 +1,7 @@
 """`apuhost bundle`: what a site without internet needs, locked, built, checked and listed."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from apuhost import inventory, places, roles
@@ -21,25 +22,56 @@ from apuhost.bundle.locking import Asked
 from apuhost.bundle.manifest import Entry
 from apuhost.commands import output
 from apuhost.commands.progress import progress
-from apuhost.lockfile import Lock, LockError, parse
+from apuhost.lockfile import Lock, LockError, Target, parse
 from apuhost.lockfile import as_text as lock_text
 from apuhost.report import visible
 
 
-def lock(path: Path, limits: Sequence[str], target: str, sources: Path | None, file: Path) -> int:
+@dataclass(frozen=True)
+class Locked:
+    """What `lock` writes: the file, for which hosts' target and from which package sources.
+
+    Without a `target` it is that of the file that is there. Of `kinds` alone is asked anew; with
+    none of everything.
+    """
+
+    file: Path
+    target: str = ""
+    sources: Path | None = None
+    kinds: Sequence[str] = ()
+
+
+def lock(path: Path, limits: Sequence[str], wanted: Locked) -> int:
     """Write the lock of an inventory's hosts; what changed against the file that was there."""
-    wanted = locking.target(target)
-    output.check({"output": str(file)})
-    before = read(file) if file.exists() else None
-    settings = inventory.settings(path, inventory.load(path, limits))
-    text = sources.read_text(encoding="utf-8") if sources else ""
-    asked = Asked(tuple(settings.values()), wanted, roles.CHECKOUT, _cache(), text)
-    found = locking.made(asked, before.serial + 1 if before else 1)
+    output.check({"output": str(wanted.file)})
+    before = read(wanted.file) if wanted.file.exists() or wanted.kinds else None
+    asked = _asked(path, limits, wanted, before)
+    if before and wanted.kinds:
+        found = locking.updated(asked, before, wanted.kinds)
+    else:
+        found = locking.made(asked, before.serial + 1 if before else 1)
     for line in difference.lines(before or _nothing(found), found):
         print(line)
-    for problem in output.write({str(file): lock_text(found)}):
+    for problem in output.write({str(wanted.file): lock_text(found)}):
         raise BundleError(problem)
     return 0
+
+
+def _asked(path: Path, limits: Sequence[str], wanted: Locked, before: Lock | None) -> Asked:
+    target = _target(wanted, before)
+    if wanted.kinds and before and target != before.target:
+        raise BundleError(f"{wanted.file}: for another target: lock it whole, without --update")
+    settings = inventory.settings(path, inventory.load(path, limits))
+    text = wanted.sources.read_text(encoding="utf-8") if wanted.sources else ""
+    return Asked(tuple(settings.values()), target, roles.CHECKOUT, _cache(), text)
+
+
+def _target(wanted: Locked, before: Lock | None) -> Target:
+    if wanted.target:
+        return locking.target(wanted.target)
+    if before:
+        return before.target
+    raise BundleError(f"{wanted.file}: no lock yet: say --target, e.g. debian/trixie")
 
 
 def build(file: Path, folder: Path, key: Path) -> int:

@@ -1,12 +1,14 @@
 """What the mirror role may be told."""
 
 import re
+from collections import Counter
 from ipaddress import IPv4Address
 from typing import Annotated, Literal
 
 from pydantic import Field, ValidationInfo, field_validator
 
-from apuhost.settings.model import MAX_PORT, Model
+from apuhost.settings.files import PinnedFile
+from apuhost.settings.model import MAX_PORT, Model, refuse
 
 Part = Literal["apt", "images", "models"]
 """What a mirror gives."""
@@ -27,6 +29,7 @@ class MirrorSettings(Model):
     mirror_registry_port: Port
     mirror_files_port: Port
     mirror_downloads: Annotated[int, Field(ge=1, le=1000)]
+    mirror_files: list[PinnedFile]
 
     @property
     def numeric(self) -> bool:
@@ -56,6 +59,13 @@ class MirrorSettings(Model):
         if value and info.data.get("mirror_address") == "":
             raise ValueError("a mirror needs mirror_address, by which the hosts reach it")
         return value
+
+    @field_validator("mirror_files")
+    @classmethod
+    def _once(cls, values: list[PinnedFile]) -> list[PinnedFile]:
+        counts = Counter(each.file_name.casefold() for each in values)
+        refuse(f"{name} stands twice" for name, count in counts.items() if count > 1)
+        return values
 
     @field_validator("mirror_files_port")
     @classmethod
