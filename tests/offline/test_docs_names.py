@@ -28,6 +28,7 @@ from apuhost.rehearsal import state
 from apuhost.roles import CHECKOUT
 from apuhost.settings import variables
 from apuhost.settings.connection import PYINFRA_KEYS
+from apuhost.settings.files import PinnedFile
 from apuhost.settings.firmware import FirmwareSetup
 from apuhost.settings.models import PinnedModel
 from apuhost.settings.waiver import Waiver
@@ -118,7 +119,7 @@ PYTHON = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 @every_page
 def test_every_key_in_an_example_of_an_inventory_is_there(page: Path) -> None:
-    parts = (FirmwareSetup, PinnedModel, Waiver)
+    parts = (FirmwareSetup, PinnedFile, PinnedModel, Waiver)
     known = {*variables(), *PYINFRA_KEYS, *(key for part in parts for key in part.model_fields)}
     for example in PYTHON.findall(text(page)):
         keys = {
