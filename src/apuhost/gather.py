@@ -4,17 +4,17 @@ import os
 import secrets
 import signal
 import subprocess
-import threading
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import IO
 
+from apuhost import pipes
 from apuhost.connection import Connection, as_root
 from apuhost.errors import ApuhostError
 from apuhost.host_facts import HostFacts
 from apuhost.inventory import Host
+from apuhost.pipes import Pipe
 from apuhost.round_trip import PROBES, script, unframe
 
 Process = subprocess.Popen[bytes]
@@ -22,7 +22,7 @@ Process = subprocess.Popen[bytes]
 HOST_TIMEOUT_S = 180
 TIMED_OUT = 124  # timeout(1)'s exit status
 MOST_BYTES = 64 * 1024 * 1024
-MOST_ERROR_BYTES = 64 * 1024
+MOST_ERROR_BYTES = 1024 * 1024  # a banner and a verbose ssh have less
 MOST_HOSTS_AT_ONCE = 32
 
 
@@ -46,8 +46,7 @@ def gather(
             # Ctrl-C: what runs in sessions of its own does not get it.
             pool.shutdown(wait=False, cancel_futures=True)
             for process in tuple(running):
-                with suppress(OSError):
-                    os.killpg(process.pid, signal.SIGTERM)
+                _signal(process, signal.SIGTERM)
             raise
     return dict(zip((host.name for host in asked), answers, strict=True))
 
@@ -75,6 +74,7 @@ def _run(connection: Connection, running: set[Process]) -> str:
 
     Raises:
         Unreachable: no answer, with ssh's or sudo's own words turned into what to do.
+        CutOff: too much of an answer, or none in time; its ssh is gone then.
     """
     with subprocess.Popen(
         connection.argv,
@@ -85,43 +85,41 @@ def _run(connection: Connection, running: set[Process]) -> str:
         start_new_session=True,
     ) as process:
         running.add(process)
-        errors = bytearray()
-        reader = threading.Thread(target=_drain, args=(process.stderr, errors), daemon=True)
-        timer = threading.Timer(HOST_TIMEOUT_S, process.kill)
-        reader.start()
-        timer.start()
         try:
-            out = _exchange(process, connection.stdin)
-            reader.join(HOST_TIMEOUT_S)
+            out, errors = _exchange(process, connection.stdin)
+        except pipes.CutOff:
+            _signal(process, signal.SIGKILL)
+            raise
         finally:
-            timer.cancel()
             running.discard(process)
-        said = errors.decode(errors="replace")
-    if len(out) > MOST_BYTES:
-        raise Unreachable(f"sends more than {MOST_BYTES >> 20} MiB of facts: something is wrong")
-    if process.returncode in (-signal.SIGKILL, TIMED_OUT):
+    if process.returncode == TIMED_OUT:
         raise Unreachable(f"no answer within {HOST_TIMEOUT_S} s")
     if process.returncode != 0:
-        raise Unreachable(reason(process.returncode, said))
+        raise Unreachable(reason(process.returncode, errors.decode(errors="replace")))
     return out.decode("utf-8", errors="surrogateescape")
 
 
-def _drain(pipe: IO[bytes], kept: bytearray) -> None:
-    """Read to the end and keep the first bytes: a host must not fill our memory or disk."""
-    while block := pipe.read(MOST_ERROR_BYTES):
-        kept += block[: MOST_ERROR_BYTES - len(kept)]
+def _exchange(process: Process, stdin: str) -> list[bytes]:
+    """Write standard input, read standard output and standard error to their ends or limits.
 
-
-def _exchange(process: Process, stdin: str) -> bytes:
-    """Write standard input, read standard output to its end, or one byte past MOST_BYTES."""
-    if process.stdin is None or process.stdout is None:
-        raise TypeError("both ends of the process must be pipes")
+    Raises:
+        CutOff: there is no end to them.
+    """
+    if process.stdin is None or process.stdout is None or process.stderr is None:
+        raise TypeError("all ends of the process must be pipes")
     with suppress(BrokenPipeError), process.stdin as pipe:
         pipe.write(stdin.encode())
-    out = process.stdout.read(MOST_BYTES + 1)
-    if len(out) > MOST_BYTES:
-        process.terminate()
-    return out
+    said = (
+        Pipe(process.stdout, MOST_BYTES, "facts"),
+        Pipe(process.stderr, MOST_ERROR_BYTES, "errors"),
+    )
+    return pipes.read(said, HOST_TIMEOUT_S, lambda: process.poll() is not None)
+
+
+def _signal(process: Process, number: int) -> None:
+    """To the process and all that it started: the ssh of a jump host is one of these."""
+    with suppress(OSError):
+        os.killpg(process.pid, number)
 
 
 NO_SUDO = "it has no sudo: install sudo, or log in as root with _sudo = False"
