@@ -14,9 +14,10 @@ from tests.support.hosts import host_facts, settings
 from apuhost import environment, roles
 from apuhost.changes import compose, docker, models, port
 from apuhost.derived import derive
-from apuhost.settings import Problem, resolve
+from apuhost.settings import resolve
 from apuhost.settings.ollama import OWN_VARIABLES
 from apuhost.settings.options import OPTIONS
+from apuhost.settings.problems import Problem
 
 DIGEST = "ab" * 32
 PEM = "-----BEGIN CERTIFICATE-----\nMAMCAQE=\n-----END CERTIFICATE-----\n"

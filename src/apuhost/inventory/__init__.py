@@ -11,8 +11,9 @@ from typing import Any
 from apuhost.inventory import reading, sources
 from apuhost.inventory.sources import InventoryError as InventoryError
 from apuhost.inventory.sources import origin, shown
-from apuhost.settings import Problem, Settings, resolve
+from apuhost.settings import Settings, resolve
 from apuhost.settings.connection import HOSTNAME
+from apuhost.settings.problems import Problem
 
 _HOSTNAME = re.compile(HOSTNAME)
 

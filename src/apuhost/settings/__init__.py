@@ -4,24 +4,19 @@ The defaults stand in roles/*/defaults/main.yml, what a variable may be in words
 meta/argument_specs.yml; here are the types and ranges.
 """
 
-import json
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
-from pydantic_core import ErrorDetails
 
 from apuhost import roles
-from apuhost.environment import secret
 from apuhost.nearest import hint
-from apuhost.probes.secrets import HIDDEN, without_logins
+from apuhost.settings import problems
 from apuhost.settings.boot import BootSettings
 from apuhost.settings.connection import (
     CONNECTION_DESCRIPTIONS,
     PYINFRA_KEYS,
-    SECRETS,
     ConnectionSettings,
     judged,
 )
@@ -31,12 +26,10 @@ from apuhost.settings.kernel import KernelSettings
 from apuhost.settings.mirror import MirrorSettings, Part
 from apuhost.settings.models import ModelsSettings
 from apuhost.settings.ollama import OllamaSettings
+from apuhost.settings.problems import Problem, line, shown
 from apuhost.settings.vulkan import VulkanSettings
 
 Filled = TypeVar("Filled", bound=BaseModel)
-
-SHOWN_LENGTH = 60
-
 
 ROLES: Mapping[str, type[BaseModel]] = {
     "mirror": MirrorSettings,
@@ -48,6 +41,8 @@ ROLES: Mapping[str, type[BaseModel]] = {
     "boot": BootSettings,
 }
 """Every role with what it may be told, in the order in which a deploy applies them."""
+
+_MODELS: tuple[type[BaseModel], ...] = (*ROLES.values(), HostSettings)
 
 
 @dataclass(frozen=True)
@@ -75,15 +70,6 @@ class Settings:
         return "mirror" in self.applied and part in self.mirror.mirror_parts
 
 
-@dataclass(frozen=True)
-class Problem:
-    """One setting that cannot be right: `sentence` says what it is and what is allowed."""
-
-    host: str
-    key: str
-    sentence: str
-
-
 def resolve(host: str, data: Mapping[str, Any]) -> tuple[Settings | None, tuple[Problem, ...]]:
     """Settings of one host from its merged data, or every problem that stands in the way."""
     problems = [*unknown(host, data), *_connection(host, data)]
@@ -107,9 +93,9 @@ def _unloaded(host: str, found: Settings) -> Iterator[Problem]:
     if names and found.ollama.keeps_none:
         key, value = "ollama_keep_alive", found.ollama.ollama_keep_alive
         sentence = (
-            f"{key} is {_shown(key, value)}: {names} (preload) would be gone at once; -1 keeps it"
+            f"{key} is {shown(key, value)}: {names} (preload) would be gone at once; -1 keeps it"
         )
-        yield Problem(host, key, _line(sentence))
+        yield Problem(host, key, line(sentence))
 
 
 def _taken(host: str, found: Settings) -> Iterator[Problem]:
@@ -128,15 +114,14 @@ def as_data(settings: Settings) -> dict[str, Any]:
 
 def variables() -> tuple[str, ...]:
     """Every variable that an inventory may set for apuhost."""
-    models: tuple[type[BaseModel], ...] = (*ROLES.values(), HostSettings)
-    return tuple(name for model in models for name in model.model_fields)
+    return tuple(name for model in _MODELS for name in model.model_fields)
 
 
 def unknown(host: str, data: Mapping[str, Any]) -> tuple[Problem, ...]:
     """Keys that are neither a setting nor pyinfra's own, each with the nearest right one."""
     known = (*variables(), *PYINFRA_KEYS)
     return tuple(
-        Problem(host, key, _line(f"{key} is not a setting{hint(key, known)}"))
+        Problem(host, key, line(f"{key} is not a setting{hint(key, known)}"))
         for key in data
         if key not in known
     )
@@ -156,72 +141,4 @@ def _fill(
     try:
         return model.model_validate(values), ()
     except ValidationError as error:
-        # Of a union every member complains: one sentence a key.
-        wrong = {_place(detail): detail for detail in reversed(error.errors())}
-        return None, tuple(
-            _problem(host, place, values, allowed, detail)
-            for place, detail in reversed(wrong.items())
-        )
-
-
-def _place(detail: ErrorDetails) -> tuple[str | int, ...]:
-    """Where in a value it lies: of a list's entry its number and key; else the variable alone."""
-    place = detail["loc"]
-    return place[:3] if len(place) > 1 and isinstance(place[1], int) else place[:1]
-
-
-def _problem(
-    host: str,
-    place: tuple[str | int, ...],
-    values: Mapping[str, Any],
-    allowed: Mapping[str, str],
-    detail: ErrorDetails,
-) -> Problem:
-    key = str(place[0])
-    where = key + "".join(
-        f"[{part}]" if isinstance(part, int) else f".{part}" for part in place[1:]
-    )
-    value = detail["input"] if len(place) > 1 else values.get(key)
-    said = f"{where} is {_shown(where, value)}{_meant(detail, allowed[key])}"
-    said = said if detail["type"] != "missing" else f"{where} is missing"
-    why = _why(detail)
-    meaning = f"{why} ({allowed[key]})" if why else allowed[key]
-    return Problem(host, key, _line(f"{said}: {meaning}"))
-
-
-def _meant(detail: ErrorDetails, allowed: str) -> str:
-    """The nearest right word, where a key or one of a few words was misspelt."""
-    written = {"extra_forbidden": detail["loc"][-1], "literal_error": detail["input"]}
-    word = None if detail["loc"][0] in SECRETS else written.get(detail["type"])
-    return hint(word, re.findall(r"\w+", allowed)) if isinstance(word, str) else ""
-
-
-def _line(sentence: str) -> str:
-    """One line that any terminal can show, whatever an inventory's words hold."""
-    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in sentence)
-
-
-def _why(detail: ErrorDetails) -> str:
-    """What our own validators say; pydantic's words say no more than `allowed`."""
-    if detail["type"] != "value_error":
-        return ""
-    return without_logins(detail["msg"].removeprefix("Value error, "))
-
-
-def _without_secrets(value: object) -> object:
-    """The value for people: what a name calls a secret is not repeated."""
-    if not isinstance(value, Mapping):
-        return value
-    return {key: HIDDEN if secret(str(key)) else part for key, part in value.items()}
-
-
-def _shown(where: str, value: object) -> str:
-    """A value, cut when its secrets are out of it: a key's name may say that it has a login."""
-    if where in SECRETS:
-        return str(value)  # its kind in words: that is all that is here of it
-    try:
-        text = json.dumps(_without_secrets(value), ensure_ascii=False, default=str)
-    except (ValueError, TypeError):
-        return "not a plain value"
-    text = without_logins(f"{where}={text}").removeprefix(f"{where}=")
-    return text if len(text) <= SHOWN_LENGTH else f"{text[:SHOWN_LENGTH]}…"
+        return None, problems.of(error, host, values, allowed)

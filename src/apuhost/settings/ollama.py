@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from functools import partial
 from ipaddress import IPv4Network, collapse_addresses, ip_address, ip_network
 from typing import Annotated, Literal
 
@@ -9,6 +10,7 @@ from pydantic import Field, ValidationInfo, field_validator
 
 from apuhost import environment
 from apuhost.nearest import hint
+from apuhost.settings import rewriting
 from apuhost.settings.model import MAX_PORT, Model, refuse
 
 IMAGE = re.compile(
@@ -156,7 +158,8 @@ class OllamaSettings(Model):
     @classmethod
     def _duration(cls, value: int | str) -> int | str:
         if isinstance(value, str) and not _DURATION.fullmatch(value):
-            raise ValueError("no duration")
+            number = value.strip().lstrip("-").isdecimal()
+            raise ValueError("write seconds without quotes" if number else "no duration")
         return value
 
     @field_validator("ollama_environment", mode="before")
@@ -204,7 +207,8 @@ def _no_name(name: object) -> str:
 
 def _no_value(name: str, value: object) -> str:
     if not environment.fits(name, value):
-        return f"{name} takes {environment.VARIABLES.get(name, environment.TEXT)}"
+        instead = rewriting.hint(value, partial(environment.fits, name))
+        return f"{name} takes {environment.VARIABLES.get(name, environment.TEXT)}{instead}"
     if not _PLAIN.fullmatch(str(value)):
         return f"{name}: printable ASCII, and no $, which compose would replace"
     return ""

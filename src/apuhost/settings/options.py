@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from apuhost.nearest import hint
+from apuhost.settings import rewriting
 
 LARGEST = 2**31 - 1
 
@@ -28,7 +29,9 @@ def fault(name: object, value: object) -> str:
     if not isinstance(name, str) or name not in OPTIONS:
         return f"Ollama has no option {name!a}{hint(str(name), OPTIONS)}"
     allowed = OPTIONS[name]
-    return "" if allowed.holds(value) else f"{name} takes {allowed.words}"
+    if allowed.holds(value):
+        return ""
+    return f"{name} takes {allowed.words}{rewriting.hint(value, allowed.holds)}"
 
 
 def _whole(least: int, most: int = LARGEST) -> Allowed:
