@@ -75,6 +75,47 @@ def test_what_is_not_allowed_says_what_is(key: str, value: object, told: str) ->
     assert "\n" not in sentence
 
 
+LONG = "a" * 63
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ("127.0.0.1:1", 'write "ssh_hostname": "127.0.0.1", "ssh_port": 1 ('),
+        ("box1:22", 'write "ssh_hostname": "box1", "ssh_port": 22 ('),
+        ("[2001:db8::1]:22", 'write "ssh_hostname": "2001:db8::1", "ssh_port": 22 ('),
+        ("[2001:db8::1]", 'write "ssh_hostname": "2001:db8::1" ('),
+        ("admin@box1", 'write "ssh_hostname": "box1", "ssh_user": "admin" ('),
+        ("admin@box1:22", '"ssh_hostname": "box1", "ssh_user": "admin", "ssh_port": 22 ('),
+        ("ssh://admin@box1:22", '"box1", "ssh_user": "admin", "ssh_port": 22 ('),
+        ("https://box1.example/x?y", 'write "ssh_hostname": "box1.example" ('),
+        (" box1", 'write "ssh_hostname": "box1" ('),
+        ("box1\n", 'write "ssh_hostname": "box1" ('),
+        ("box 1", "letters, digits"),
+        ("192.0.2.0/24", "letters, digits"),
+        ("box1:ssh", "letters, digits"),
+        ("a..b", "letters, digits"),
+        ("$(reboot)", "letters, digits"),
+        (f"{LONG}a", "up to 63 between two dots"),
+        (f"{LONG}.{LONG}.{LONG}.{LONG}", "250 in all"),
+    ],
+)
+def test_a_hostname_is_told_which_key_takes_the_rest(value: str, told: str) -> None:
+    (sentence,) = sentences(ssh_hostname=value)
+    assert sentence.startswith("ssh_hostname is ")
+    assert told in sentence
+
+
+@pytest.mark.parametrize("value", ["box_1", "box1.example.", "::1", "fe80::1%eth0", LONG])
+def test_what_ssh_takes_for_a_host_is_taken(value: str) -> None:
+    assert sentences(ssh_hostname=value) == []
+
+
+def test_a_password_before_a_hostname_is_not_told() -> None:
+    (sentence,) = sentences(ssh_hostname="ssh://admin:hush@box1")
+    assert "hush" not in sentence
+
+
 @pytest.mark.parametrize(
     ("key", "value", "kind"),
     [

@@ -143,9 +143,17 @@ def test_a_host_that_is_twice_in_a_list_is_an_error(
     [
         pytest.param("@docker/x", {"docker_identifier": "x"}, "not @docker", id="docker"),
         pytest.param("@chroot/x", {"chroot_directory": "/x"}, "not @chroot", id="chroot"),
-        pytest.param("-oProxyCommand=x", {}, "set its ssh_hostname", id="an option of ssh"),
-        pytest.param("box 1", {}, "set its ssh_hostname", id="a blank"),
-        pytest.param("box 1", {"ssh_hostname": "192.0.2.1"}, "", id="a blank, with an address"),
+        pytest.param("-oProxyCommand=x", {}, "no - before it", id="an option of ssh"),
+        pytest.param("box 1", {}, "letters, digits", id="a blank"),
+        pytest.param("box 1", {"ssh_hostname": "192.0.2.1"}, "letters", id="a blank, an address"),
+        pytest.param("site/box1", {"ssh_hostname": "192.0.2.1"}, "letters", id="a slash"),
+        pytest.param("..", {"ssh_hostname": "192.0.2.1"}, "letters", id="a folder above"),
+        pytest.param("box1:22", {}, 'write ("box1", {"ssh_port": 22})', id="a port"),
+        pytest.param("me@box1", {}, 'write ("box1", {"ssh_user": "me"})', id="a user"),
+        pytest.param("ssh://box1", {}, 'write "box1"', id="a URL"),
+        pytest.param("@ssh/me@box1", {}, 'write ("box1", {"ssh_user": "me"})', id="ssh, a user"),
+        pytest.param("bøx_1.example", {}, "", id="a name"),
+        pytest.param("2001:db8::1", {}, "", id="an address"),
         pytest.param("@ssh/box1", {"ssh_hostname": "box1"}, "", id="ssh"),
         pytest.param("@local", {}, "", id="local"),
     ],
@@ -162,6 +170,20 @@ def test_a_host_that_cannot_be_reached_is_one_line(
     (line, _) = str(raised.value).splitlines()
     assert f": {name}: " in line
     assert told in line
+
+
+@pytest.mark.parametrize(
+    ("name", "who"),
+    [
+        pytest.param("a" * 300, f"{'a' * 40}... (300 letters)", id="long"),
+        pytest.param("b\x1b[2Jx\n", r"b\x1b[2Jx\n", id="control characters"),
+    ],
+)
+def test_a_host_that_no_terminal_could_show_is_one_line(file: Path, name: str, who: str) -> None:
+    with pytest.raises(InventoryError) as raised:
+        inventory.settings(file, [Host(name, (), {"ssh_hostname": "192.0.2.1"})])
+    (line, _) = str(raised.value).splitlines()
+    assert f": {who}: cannot be a host's name: " in line
 
 
 KEY = "there is no such file on this machine"

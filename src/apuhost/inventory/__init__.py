@@ -1,7 +1,6 @@
 """The inventory: pyinfra's merged data of every host, --limit as pyinfra means it, key origins."""
 
 import os
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatch
@@ -12,10 +11,8 @@ from apuhost.inventory import reading, sources
 from apuhost.inventory.sources import InventoryError as InventoryError
 from apuhost.inventory.sources import origin, shown
 from apuhost.settings import Settings, resolve
-from apuhost.settings.connection import HOSTNAME
-from apuhost.settings.problems import Problem
-
-_HOSTNAME = re.compile(HOSTNAME)
+from apuhost.settings.destination import LONGEST, why_no_name
+from apuhost.settings.problems import Problem, line
 
 
 @dataclass(frozen=True)
@@ -82,8 +79,10 @@ def _unreachable(host: Host) -> tuple[Problem, ...]:
     connector, _, _ = host.name.partition("/")
     if connector.startswith("@") and connector not in ("@local", "@ssh"):
         return (Problem(host.name, host.name, f"not {connector}: apuhost uses ssh, or @local"),)
-    if not (connector == "@local" or "ssh_hostname" in host.data or _HOSTNAME.fullmatch(host.name)):
-        return (Problem(host.name, host.name, "cannot be a host name: set its ssh_hostname"),)
+    why = "" if connector == "@local" else why_no_name(host.name.removeprefix("@ssh/"))
+    if why:
+        # Also where ssh_hostname tells the way: reports, --limit and folders of facts go by it.
+        return (Problem(host.name, host.name, f"cannot be a host's name: {why}"),)
     return ()
 
 
@@ -133,4 +132,10 @@ def _report(path: Path, hosts: tuple[Host, ...], problems: list[Problem]) -> str
 
 
 def _who(named: list[str], total: int) -> str:
-    return "all hosts" if total > 1 and len(named) == total else ", ".join(named)
+    return "all hosts" if total > 1 and len(named) == total else ", ".join(map(_plain, named))
+
+
+def _plain(name: str) -> str:
+    """A host's name on one line of a terminal, also one that can be none."""
+    told = line(name)
+    return told if len(name) <= LONGEST else f"{told[:40]}... ({len(name)} letters)"

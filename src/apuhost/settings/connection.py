@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
-from apuhost.settings.model import MAX_PORT, Model
+from apuhost.settings import destination
+from apuhost.settings.model import MAX_PORT, Model, refuse
 
 # pyinfra's own keys (ConnectorData of its ssh connector and its global arguments): an offline test
 # compares them with the installed pyinfra, which is too slow to import here.
@@ -22,12 +23,15 @@ PYINFRA_KEYS = tuple(
     """.split()  # noqa: SIM905  (a list of names, not of strings)
 )
 
-HOSTNAME = r"^[^\s\x00-\x1f\x7f@-][^\s\x00-\x1f\x7f@]*$"
-"""What ssh and pyinfra both take for a destination: no option, no user, no blank."""
-
 SECRETS = frozenset({"ssh_password", "ssh_key_password", "_sudo_password"})
 
-Hostname = Annotated[str, Field(pattern=HOSTNAME)]
+
+def _hostname(value: str) -> str:
+    refuse([destination.why_no_address(value)])
+    return value
+
+
+Hostname = Annotated[str, AfterValidator(_hostname)]
 # ssh reads one that begins with - as an option; USER@DOMAIN is a name in a directory service.
 Login = Annotated[str, Field(pattern=r"^[^\s\x00-\x1f\x7f-][^\s\x00-\x1f\x7f]*$")]
 Text = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f]+$")]
