@@ -216,7 +216,10 @@ def test_a_key_that_is_not_there_is_told_before_any_contact(  # noqa: PLR0913, P
 
 
 SOURCES = {
-    "site.py": 'hosts = [("box1", {"kernel_gtt_gib": 48}), ("box2", dict(ssh_port=22))]\n',
+    "site.py": (
+        'hosts = [("box1", {"kernel_gtt_gib": 48}), ("box2", dict(ssh_port=22)), "box3",\n'
+        '         ("box4", data("kernel_gtt_gib")), ("box5", {**{"kernel_gtt_gib": 1}})]\n'
+    ),
     "group_data/all.py": "_sudo = True\nkernel_gtt_gib = 32\nkernel_amd_iommu = 'on'\n",
     "group_data/boxes.py": "# ssh_user\nkernel_extra_args = ['quiet']\n",
     "group_data/site-a.py": "kernel_extra_args = ['nosmt']\n",
@@ -234,18 +237,24 @@ def site(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("key", "file"),
+    ("name", "key", "file"),
     [
-        pytest.param("kernel_gtt_gib", "site.py", id="the host's own value wins"),
-        pytest.param("ssh_port", "site.py", id="as a keyword"),
-        pytest.param("kernel_amd_iommu", "group_data/all.py", id="site-wide"),
-        pytest.param("kernel_extra_args", "group_data/site-a.py", id="the last group"),
-        pytest.param("ssh_user", "site.py", id="a comment gives nothing"),
-        pytest.param("kernel_remove_args", "site.py", id="nowhere: the inventory itself"),
+        pytest.param("box1", "kernel_gtt_gib", "site.py", id="the host's own value wins"),
+        pytest.param("box2", "kernel_gtt_gib", "group_data/all.py", id="another host's own"),
+        pytest.param("box3", "kernel_gtt_gib", "group_data/all.py", id="a host without data"),
+        pytest.param("box4", "kernel_gtt_gib", "site.py", id="perhaps its own"),
+        pytest.param("box5", "kernel_gtt_gib", "site.py", id="perhaps among its own"),
+        pytest.param("box9", "kernel_gtt_gib", "site.py", id="a computed host"),
+        pytest.param("box2", "ssh_port", "site.py", id="as a keyword"),
+        pytest.param("box1", "kernel_amd_iommu", "group_data/all.py", id="site-wide"),
+        pytest.param("box1", "kernel_extra_args", "group_data/site-a.py", id="the last group"),
+        pytest.param("box1", "ssh_user", "site.py", id="a comment gives nothing"),
+        pytest.param("box1", "kernel_remove_args", "site.py", id="nowhere: the inventory itself"),
     ],
 )
-def test_the_file_that_a_key_came_from(site: Path, key: str, file: str) -> None:
-    assert sources.origin(site, ("broken", "boxes", "site-a"), key) == site.parent / file
+def test_the_file_that_a_key_came_from(site: Path, name: str, key: str, file: str) -> None:
+    found = sources.origin(site, name, ("broken", "boxes", "site-a"), key)
+    assert found == site.parent / file
 
 
 def told(path: Path, *data: dict[str, Any]) -> list[str]:

@@ -6,8 +6,8 @@ from subprocess import CompletedProcess
 import pytest
 
 from apuhost.inventory import reading
+from apuhost.inventory.lists import HINT
 from apuhost.inventory.reading import AS_IT_IS, UNCONNECTED
-from apuhost.inventory.sources import HINT
 
 LISTED = '[{"name": "box1", "groups": ["hosts"], "data": {"ssh_port": 22}}]\n'
 BOX1 = {"name": "box1", "groups": ["hosts"], "data": {"ssh_port": 22}}
@@ -42,6 +42,9 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "site.py"
 
 
+ENDS = "the file ends here: raise an error that says why"
+
+
 def traceback(*frames: tuple[str, int], error: str) -> str:
     lines = [
         f'  File "{name}", line {line}, in <module>\n    code\n    ~~~~\n' for name, line in frames
@@ -58,7 +61,7 @@ def traceback(*frames: tuple[str, int], error: str) -> str:
             ["group_data/all.py"], "KeyError: 'A'", "group_data/all.py:7: KeyError: 'A'", id="data"
         ),
         pytest.param(
-            ["site.py", "/usr/lib/os.py"], "KeyError: 'A'", "site.py:7: KeyError: 'A'", id="below"
+            ["site.py", "/usr/lib/re.py"], "KeyError: 'A'", "site.py:7: KeyError: 'A'", id="below"
         ),
         pytest.param(
             ["site.py"], "ValueError: one\ntwo\nthree", "site.py:7: ValueError: one", id="lines"
@@ -81,6 +84,66 @@ def test_an_exception_is_told_with_its_file_and_line(
 ) -> None:
     places = [(str(site.parent / name), 7) for name in frames]
     assert reading.fault(site, traceback(("/pyinfra.py", 1), *places, error=error)) == told
+
+
+@pytest.mark.parametrize(
+    ("below", "error", "told"),
+    [
+        pytest.param(
+            "<frozen os>", "KeyError: 'A'", "A is not in the environment: export A", id="A"
+        ),
+        pytest.param("/usr/lib/os.py", "KeyError: 'A'", "A is not in the environment", id="os.py"),
+        pytest.param("", "KeyError: 'A'", "KeyError: 'A'", id="a dict"),
+        pytest.param(
+            "<frozen importlib._bootstrap>",
+            "ModuleNotFoundError: No module named 'x'",
+            "ModuleNotFoundError: No module named 'x': /",
+            id="import",
+        ),
+        pytest.param(
+            "",
+            "NameError: name 'admin' is not defined",
+            "NameError: name 'admin' is not defined: a text stands in quotes (\"admin\")",
+            id="no quotes",
+        ),
+        pytest.param(
+            "",
+            "NameError: name 'true' is not defined. Did you mean: 'True'?",
+            "NameError: name 'true' is not defined. Did you mean: 'True'?: Python writes True",
+            id="JSON",
+        ),
+        pytest.param(
+            "",
+            "FileNotFoundError: [Errno 2] No such file or directory: 'a.json'",
+            "FileNotFoundError: [Errno 2] No such file or directory: 'a.json': paths start in /",
+            id="a relative path",
+        ),
+    ],
+)
+@pytest.mark.parametrize("file", ["site.py", "group_data/all.py"])
+def test_what_to_do_is_told_beside_the_right_file(
+    site: Path, file: str, below: str, error: str, told: str
+) -> None:
+    frames = [(str(site.parent / file), 7), *([(below, 1)] if below else [])]
+    found = reading.fault(site, traceback(("/pyinfra.py", 1), *frames, error=error))
+    assert found is not None
+    assert found.startswith(f"{file}:7: {told}")
+
+
+def test_a_module_of_the_inventorys_own_is_the_file_that_is_named(site: Path) -> None:
+    frames = [(str(site), 1), (str(site.parent / "lib" / "common.py"), 3), ("/usr/lib/re.py", 9)]
+    assert reading.fault(site, traceback(*frames, error="E: x")) == "lib/common.py:3: E: x"
+
+
+def test_group_data_that_lies_elsewhere_is_named(site: Path, tmp_path: Path) -> None:
+    """A traceback has the path of the link, not where it leads."""
+    elsewhere = tmp_path / "elsewhere" / "shared.py"
+    elsewhere.parent.mkdir()
+    elsewhere.touch()
+    link = site.parent / "group_data" / "boxes.py"
+    link.symlink_to(elsewhere)
+    found = reading.fault(site, traceback((str(site), 9), (str(link), 3), error="E: x"))
+    assert found == "elsewhere/shared.py:3: E: x"
 
 
 @pytest.mark.parametrize(
@@ -149,7 +212,7 @@ def test_an_inventory_that_ends_itself_is_told_where(
 ) -> None:
     ended = traceback((str(site), 2), error="SystemExit: 3")
     answers(monkeypatch, plain=(3, "", "--> Loading\n"), unconnected=(0, "", ended))
-    assert reading.read(site) == reading.Read((), "site.py:2: SystemExit: 3")
+    assert reading.read(site) == reading.Read((), f"site.py:2: SystemExit: 3: {ENDS}")
 
 
 def test_no_word_at_all_is_a_fault_too(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -42,12 +42,17 @@ def test_wrong_types_of_every_host_are_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        pytest.param('hosts = ["a", "a"]\n', ": a is twice in hosts", id="twice"),
-        pytest.param('hosts = [""]\n', ": a host's name is empty", id="no name"),
+        pytest.param('hosts = ["a", "a"]\n', ":1: a is twice in hosts", id="twice"),
+        pytest.param('hosts = ["a"] * 2\n', ": a is twice in hosts", id="twice, computed"),
+        pytest.param('hosts = [""]\n', ":1: a host's name is empty", id="no name"),
+        pytest.param('hosts = [""] * 2\n', ": a host's name is empty", id="no name, computed"),
         pytest.param("import sys\nsys.exit(3)\n", ":2: SystemExit: 3", id="ends itself"),
         pytest.param("import sys\nsys.exit(0)\n", ":2: SystemExit: 0", id="ends itself well"),
-        pytest.param("import os\nos.environ['X1Y2']\n", ":2: KeyError: 'X1Y2'", id="environment"),
-        pytest.param("return\n", ":1: SyntaxError: 'return' outside function", id="no function"),
+        pytest.param(
+            "import os\nos.environ['X1Y2']\n", ":2: X1Y2 is not in the env", id="environment"
+        ),
+        pytest.param("import nosuch\n", ":1: ModuleNotFoundError: No module named", id="import"),
+        pytest.param("return\n", ":1: 'return' outside function", id="no function"),
         *[
             pytest.param(
                 f'DATA = {data}\nhosts = [("a", DATA)]\n', ": something in it is no host", id=data
@@ -73,4 +78,13 @@ def test_group_data_that_fails_is_the_file_that_is_named(tmp_path: Path) -> None
     (tmp_path / "group_data").mkdir()
     (tmp_path / "group_data" / "all.py").write_text("a = 1\nb = nosuch\n")
     (line,) = told(written(tmp_path, 'hosts = ["a"]\n'))
-    assert line == f"{tmp_path}/group_data/all.py:2: NameError: name 'nosuch' is not defined"
+    assert line.startswith(
+        f"{tmp_path}/group_data/all.py:2: NameError: name 'nosuch' is not defined: a text stands in"
+    )
+
+
+def test_a_module_beside_the_inventory_that_fails_is_the_file_that_is_named(tmp_path: Path) -> None:
+    (tmp_path / "boxes.py").write_text("a = 1\nb = 1 / 0\n")
+    beside = "import os, sys\nsys.path.append(os.path.dirname(__file__))\nfrom boxes import a\n"
+    (line,) = told(written(tmp_path, beside))
+    assert line == f"{tmp_path}/boxes.py:2: ZeroDivisionError: division by zero"

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from apuhost.inventory import reading, sources
-from apuhost.inventory.sources import InventoryError as InventoryError
-from apuhost.inventory.sources import origin, shown
+from apuhost.inventory.syntax import InventoryError as InventoryError
+from apuhost.inventory.syntax import shown
 from apuhost.settings import Settings, resolve
 from apuhost.settings.destination import LONGEST, why_no_name
 from apuhost.settings.problems import Problem, line
@@ -46,13 +46,13 @@ def load(path: Path, limits: Iterable[str] = ()) -> tuple[Host, ...]:
 
 
 def _host(path: Path, entry: Mapping[str, Any]) -> Host:
-    groups = tuple(dict.fromkeys(entry["groups"]))
+    named = tuple(dict.fromkeys(entry["groups"]))
     # pyinfra lists a group once for each time that it names the host; with a connector, doubled.
     usual = 2 if entry["name"].startswith("@") else 1
-    for group in groups:
+    for group in named:
         if entry["groups"].count(group) > usual:
             raise InventoryError(f"{shown(path)}: {entry['name']} is twice in {group}")
-    return Host(entry["name"], groups, entry["data"])
+    return Host(entry["name"], named, entry["data"])
 
 
 def settings(path: Path, hosts: Iterable[Host]) -> dict[str, Settings]:
@@ -121,7 +121,8 @@ def _report(path: Path, hosts: tuple[Host, ...], problems: list[Problem]) -> str
     by_name = {host.name: host for host in hosts}
     grouped: dict[tuple[Path, str], list[str]] = {}
     for problem in problems:
-        file = origin(path, by_name[problem.host].groups, problem.key)
+        host = by_name[problem.host]
+        file = sources.origin(path, host.name, host.groups, problem.key)
         grouped.setdefault((file, problem.sentence), []).append(problem.host)
     lines = [
         f"{shown(file)}: {_who(named, len(hosts))}: {sentence}"

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from apuhost import roles
-from apuhost.inventory import sources
-from apuhost.inventory.sources import HINT, InventoryError, shown
+from apuhost.inventory import exceptions, sources
+from apuhost.inventory.lists import HINT
+from apuhost.inventory.syntax import InventoryError, files, shown
 
 TIMEOUT_S = 60
 
@@ -121,12 +122,22 @@ def fault(inventory: Path, stderr: str) -> str | None:
     sentence = _sentence(stderr)
     if sentence is None:
         return None
-    ours = {str(file.resolve()): file for file in sources.files(inventory)}
-    for name, line in reversed(_FRAME.findall(stderr)):
-        if name in ours:
-            return f"{shown(ours[name])}:{line}: {_OURS.sub('', sentence)}"
+    frames = _FRAME.findall(stderr)
+    for name, line in reversed(frames):
+        if _is_of(inventory, name):
+            told = exceptions.advised(_OURS.sub("", sentence), frames[-1][0])
+            return f"{shown(Path(name))}:{line}: {told}"
     meaning = _MEANING.get(sentence) or _PYTHONS.sub("something in it is no host", sentence)
     return f"{shown(inventory)}: {meaning}; {HINT}"
+
+
+def _is_of(inventory: Path, name: str) -> bool:
+    """Whether a traceback's file is one that whoever wrote the inventory wrote, also a module."""
+    if name in {str(place) for file in files(inventory) for place in (file, file.resolve())}:
+        return True
+    file, folder = Path(name), inventory.resolve().parent
+    foreign = (roles.CHECKOUT / "src", Path(sys.prefix), Path(sys.base_prefix))
+    return file.is_relative_to(folder) and not any(map(file.is_relative_to, foreign))
 
 
 def _sentence(stderr: str) -> str | None:

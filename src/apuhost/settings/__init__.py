@@ -6,7 +6,7 @@ meta/argument_specs.yml; here are the types and ranges.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_origin
 
 from pydantic import BaseModel, ValidationError
 
@@ -115,6 +115,16 @@ def as_data(settings: Settings) -> dict[str, Any]:
 def variables() -> tuple[str, ...]:
     """Every variable that an inventory may set for apuhost."""
     return tuple(name for model in _MODELS for name in model.model_fields)
+
+
+def lists() -> tuple[str, ...]:
+    """Those of the variables whose value is a list."""
+    return tuple(
+        name
+        for model in _MODELS
+        for name, field in model.model_fields.items()
+        if get_origin(field.annotation) is list
+    )
 
 
 def unknown(host: str, data: Mapping[str, Any]) -> tuple[Problem, ...]:
