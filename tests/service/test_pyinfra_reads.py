@@ -83,6 +83,20 @@ def test_group_data_that_fails_is_the_file_that_is_named(tmp_path: Path) -> None
     )
 
 
+def test_group_data_of_no_group_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "group_data").mkdir()
+    (tmp_path / "group_data" / "site_b.py").touch()
+    (line,) = told(written(tmp_path, 'site_a = ["a"]\n'))
+    assert line.startswith(f"{tmp_path}/group_data/site_b.py: no group is called site_b (site_a?)")
+
+
+def test_group_data_of_a_group_that_has_no_host_yet_is_taken(tmp_path: Path) -> None:
+    (tmp_path / "group_data").mkdir()
+    (tmp_path / "group_data" / "site_b.py").touch()
+    path = written(tmp_path, 'site_a = ["a"]\nsite_b = []\n')
+    assert [host.name for host in inventory.load(path)] == ["a"]
+
+
 def test_a_module_beside_the_inventory_that_fails_is_the_file_that_is_named(tmp_path: Path) -> None:
     (tmp_path / "boxes.py").write_text("a = 1\nb = 1 / 0\n")
     beside = "import os, sys\nsys.path.append(os.path.dirname(__file__))\nfrom boxes import a\n"

@@ -7,7 +7,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
-from apuhost.inventory import reading, sources
+from apuhost.inventory import groups, reading, sources
 from apuhost.inventory.syntax import InventoryError as InventoryError
 from apuhost.inventory.syntax import shown
 from apuhost.settings import Settings, resolve
@@ -42,6 +42,7 @@ def load(path: Path, limits: Iterable[str] = ()) -> tuple[Host, ...]:
         raise InventoryError(read.fault)
     if not hosts:
         raise InventoryError(f'{shown(path)}: no host in it: write hosts = ["name"]')
+    groups.check(path, {group for host in hosts for group in host.groups})
     return _limited(hosts, tuple(limits))
 
 
