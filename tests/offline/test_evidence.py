@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import re
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -23,14 +24,15 @@ from tests.support.hosts import (
     unit_files,
 )
 from tests.support.stack import framed
+from tests.support.verdicts import unread
 
 from apuhost import evidence
 from apuhost.changes import boot
 from apuhost.derived import derive
 from apuhost.evidence import INDEX, EvidenceError, files
-from apuhost.host_facts import HostFacts
+from apuhost.host_facts import HostFacts, Unreadable
 from apuhost.inventory import Host
-from apuhost.round_trip import Reading
+from apuhost.round_trip import PROBES, Reading
 from apuhost.saved_boot import SETTINGS
 from apuhost.settings import as_data
 from apuhost.verdicts.host import verdicts
@@ -260,6 +262,8 @@ def index(**others: object) -> str:
         pytest.param(index(status={"kernel": True}), "each probe's exit status", id="a bool"),
         pytest.param(index(status={"kernel": 1e400}), "each probe's exit status", id="Infinity"),
         pytest.param(index(status="x" * 999), f'status is "{"x" * 59}…: an', id="long"),
+        pytest.param(index(sha256=[]), "sha256 is []: an object, each", id="digests"),
+        pytest.param(index(sha256={"kernel": "00"}), 'sha256 is {"kernel": "00"}', id="a digest"),
         pytest.param(index(settings={"kernel_gtt_gib": "lots"}), "kernel_gtt_gib", id="a value"),
         pytest.param(index(settings={"kernel_gtt_gb": 1}), "kernel_gtt_gib", id="a key"),
     ],
@@ -301,6 +305,38 @@ def test_a_missing_reading_is_unknown_not_an_error(tmp_path: Path) -> None:
     asked, loaded = evidence.load(tmp_path)["box1"]
     found = next(each for each in verdicts(asked, loaded) if each.id == "kernel.gtt")
     assert (found.status, found.reason) == ("unknown", "cmdline.txt is not there")
+
+
+@pytest.mark.parametrize("probe", PROBES)
+def test_nothing_is_judged_by_a_file_that_was_cut(tmp_path: Path, probe: str) -> None:
+    file = saved(tmp_path, host_facts()) / f"{probe}.txt"
+    whole = file.read_bytes()
+    told = f"{probe}.txt is cut or changed: facts.json has another SHA-256; copy the folder again"
+    without = replace(unread(host_facts(), probe), host="box1", saved=True, lost={probe: told})
+    places = {0, len(whole) // 3, len(whole) // 2, whole.rfind(b"\n") + 1, len(whole) - 1}
+    for length in places - {len(whole), -1}:  # of an empty one there is no less
+        file.write_bytes(whole[:length])
+        _, cut = evidence.load(tmp_path)["box1"]
+        with pytest.raises(Unreadable, match=re.escape(told)):
+            getattr(cut, probe)
+        assert cut == without
+
+
+def test_a_file_that_the_index_does_not_know_is_not_judged(tmp_path: Path) -> None:
+    folder = saved(tmp_path, host_facts())
+    edited(lambda index: index["sha256"].pop("cmdline"), folder)
+    _, facts = evidence.load(tmp_path)["box1"]
+    with pytest.raises(Unreadable, match="cut or changed"):
+        _ = facts.cmdline
+
+
+def test_facts_that_were_saved_without_digests_are_judged(tmp_path: Path) -> None:
+    folder = saved(tmp_path, host_facts())
+    _, before = evidence.load(tmp_path)["box1"]
+    edited(lambda index: index.pop("sha256"), folder)
+    (folder / "cmdline.txt").write_text(f"{LINE} quiet\n")
+    _, found = evidence.load(tmp_path)["box1"]
+    assert found.readings == {**before.readings, "cmdline": Reading(f"{LINE} quiet\n", 0)}
 
 
 def test_notes_beside_the_facts_are_not_lost(tmp_path: Path) -> None:

@@ -1,8 +1,8 @@
 """Facts on disk: raw probe output with versions and time, to be judged later or elsewhere.
 
-A folder per host: `facts.json` (host, time, settings, each probe's exit status) beside one text
-file per probe. Secrets are never saved: of the inventory only apuhost's own settings are, and
-logins in what was read are made unreadable.
+A folder per host: `facts.json` (host, time, settings, each probe's exit status, each file's
+SHA-256) beside one text file per probe. Secrets are never saved: of the inventory only apuhost's
+own settings are, and logins in what was read are made unreadable.
 """
 
 from apuhost.evidence.files import EvidenceError as EvidenceError

@@ -100,10 +100,17 @@ def _facts(folder: Path, told: index.Index) -> HostFacts:
         if name not in told.status or not os.path.lexists(file):
             continue
         try:
-            readings[name] = Reading(files.text(file), told.status[name])
+            readings[name] = Reading(_as_saved(file, name, told), told.status[name])
         except EvidenceError as error:
             lost[name] = f"{file.name} {error}"
     return HostFacts(told.host, told.gathered, readings, saved=True, lost=lost)
+
+
+def _as_saved(file: Path, name: str, told: index.Index) -> str:
+    raw = files.content(file)
+    if said := told.fault(name, raw):
+        raise EvidenceError(said)
+    return raw.decode("utf-8", "surrogateescape")
 
 
 def _load_boot(file: Path) -> tuple[str, Saved]:

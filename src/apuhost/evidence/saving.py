@@ -48,10 +48,10 @@ def _write(target: Path, host: Host, facts: HostFacts) -> None:
         _refuse_foreign(folder)
     shutil.rmtree(new, ignore_errors=True)
     new.mkdir(parents=True, mode=0o700)
-    for name, reading in facts.readings.items():
-        text = _without_secrets(name, reading.text)
-        _write_private(new / f"{name}.txt", text.encode("utf-8", "surrogateescape"))
-    told = without_logins(index.as_text(index.of(host, facts)))
+    raw = {name: _without_secrets(name, each.text) for name, each in facts.readings.items()}
+    for name, content in raw.items():
+        _write_private(new / f"{name}.txt", content)
+    told = without_logins(index.as_text(index.of(host, facts, raw)))
     _write_private(new / INDEX, told.encode())
     if target.exists():
         shutil.rmtree(old, ignore_errors=True)
@@ -60,10 +60,9 @@ def _write(target: Path, host: Host, facts: HostFacts) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
-def _without_secrets(name: str, text: str) -> str:
-    if name == "boots":
-        return boots.rewritten(text, _hidden)
-    return _hidden(text)
+def _without_secrets(name: str, text: str) -> bytes:
+    kept = boots.rewritten(text, _hidden) if name == "boots" else _hidden(text)
+    return kept.encode("utf-8", "surrogateescape")
 
 
 def _hidden(text: str) -> str:
