@@ -131,7 +131,7 @@ def test_what_is_not_allowed_says_what_is(key: str, value: object, told: str) ->
         ("models_list", "qwen3", 'write it as: [{"name": "qwen3"}] ('),
         ("models_list", ["qwen3"], 'write it as: {"name": "qwen3"} ('),
         ("models_list", {"name": "qwen3"}, 'write it as a list: [{"name": "qwen3"}] ('),
-        ("kernel_gtt_gib", "48", "write it without quotes: 48 ("),
+        ("kernel_gtt_gib", "48", 'gib is "48": write it without quotes: 48 ('),
         ("kernel_gtt_gib", 48.0, "write it without a point: 48 ("),
         ("kernel_gtt_gib", [48], "write it without [ ]: 48 ("),
         ("ssh_port", "22", "write it without quotes: 22 ("),

@@ -85,7 +85,7 @@ def _meant(detail: ErrorDetails, allowed: str) -> str:
     """The nearest right word, where a key or one of a few words was misspelt."""
     written = {"extra_forbidden": detail["loc"][-1], "literal_error": detail["input"]}
     word = None if detail["loc"][0] in SECRETS else written.get(detail["type"])
-    return hint(word, re.findall(r"\w+", allowed)) if isinstance(word, str) else ""
+    return hint(word, re.findall(r"[^\W\d]\w*", allowed)) if isinstance(word, str) else ""
 
 
 def line(sentence: str) -> str:
