@@ -4,77 +4,33 @@ All hosts are read at once, in one round trip each, before the first check runs.
 asks for one verdict of one host, so that it has a name, a message and an exit status.
 """
 
-import json
 import warnings
-from collections.abc import Callable, Iterable
-from dataclasses import replace
-from datetime import date
-from pathlib import Path
+from argparse import Namespace
+from collections.abc import Callable
 
 import pytest
 
-from apuhost import evidence, gather, inventory, last_report, report
+from apuhost import judging, report
 from apuhost.errors import ApuhostError
-from apuhost.gather import Unreachable
-from apuhost.host_facts import HostFacts
-from apuhost.round_trip import ACTIVE_PROBES, PROBES
 from apuhost.verdicts import Severity, Status
-from apuhost.verdicts.boot import seen
 from apuhost.verdicts.host import HostReport
-from apuhost.verdicts.host import report as judge
-from apuhost.verdicts.waivers import day_of
 
 REPORTS = pytest.StashKey[tuple[HostReport, ...]]()
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    config = session.config
     try:
-        reports = _reports(config)
+        session.config.stash[REPORTS] = _reports(session.config.option)
     except ApuhostError as error:
         raise pytest.UsageError(str(error)) from error
-    config.stash[REPORTS] = reports
-    if config.option.verdicts:
-        config.option.verdicts.write_text(json.dumps(report.as_json(reports)))
-        # Every check of every host, 12600 for 300 of them, would only repeat what stands there.
-        pytest.exit("the verdicts are written", returncode=0)
 
 
-def _reports(config: pytest.Config) -> tuple[HostReport, ...]:
-    if config.option.saved:
-        saved = evidence.load(config.option.saved, config.option.limit)
-        return tuple(
-            # The day on which they were read: the same verdicts whenever they are judged.
-            judge(name, settings, facts, day_of(facts))
-            for name, (settings, facts) in saved.items()
-        )
-    if not config.option.inventory:
-        raise inventory.InventoryError("which hosts? --inventory FILE, or --from DIR")
-    hosts = inventory.load(config.option.inventory, config.option.limit)
-    settings = inventory.settings(config.option.inventory, hosts)
-    probes = (*PROBES, *ACTIVE_PROBES) if config.option.active else PROBES
-    facts = {
-        name: _after_last(config.option.last_reports, found)
-        for name, found in gather.gather(hosts, probes).items()
-    }
-    if config.option.seen:
-        config.option.seen.write_text(json.dumps(_seen(facts.values())))
-    today = date.today()
-    return tuple(judge(host.name, settings[host.name], facts[host.name], today) for host in hosts)
-
-
-def _after_last(folder: Path | None, found: HostFacts | Unreachable) -> HostFacts | Unreachable:
-    if folder is None or isinstance(found, Unreachable):
-        return found
-    return replace(found, last=last_report.load(folder, found.host))
-
-
-def _seen(found: Iterable[HostFacts | Unreachable]) -> dict[str, object]:
-    return {
-        facts.host: last_report.as_json(seen(facts))
-        for facts in found
-        if not isinstance(facts, Unreachable)
-    }
+def _reports(option: Namespace) -> tuple[HostReport, ...]:
+    if option.saved:
+        return judging.saved(option.saved, option.limit).reports
+    if option.inventory:
+        return judging.asked(option.inventory, option.limit, active=option.active).reports
+    raise pytest.UsageError("which hosts? --inventory=FILE, or --from=DIR")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

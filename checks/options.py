@@ -16,6 +16,3 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--limit", action="append", default=[], help="only this host or group")
     group.addoption("--from", dest="saved", type=Path, help="judge facts saved in this folder")
     group.addoption("--active", action="store_true", help="ask for a token, and one prompt twice")
-    group.addoption("--last-reports", type=Path, help="what was seen before is in this folder")
-    group.addoption("--seen", type=Path, help="write what was seen to this file, as JSON")
-    group.addoption("--verdicts", type=Path, help="write every verdict to this file; run no check")

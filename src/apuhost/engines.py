@@ -1,4 +1,4 @@
-"""Starts pyinfra and pytest, each as a process of its own, and builds their command lines."""
+"""Starts pyinfra as a process of its own, and builds its command line."""
 
 import glob
 import json
@@ -13,8 +13,6 @@ from tempfile import TemporaryFile
 
 from apuhost import roles
 from apuhost.errors import ApuhostError
-
-USAGE = 4
 
 NOBODY_LEFT = "No hosts remaining!"
 STARTING = "--> Starting operation:"
@@ -37,7 +35,7 @@ _HOW_FAR = re.compile(r"\[(?P<host>[^\]]+)\] +(?P<far>[0-9.]+ of [0-9.]+ \w+)")
 
 
 class EngineError(ApuhostError):
-    """pyinfra or pytest did not do its work, for a reason that lies in itself."""
+    """pyinfra did not do its work, for a reason that lies in itself."""
 
 
 @dataclass(frozen=True)
@@ -72,23 +70,6 @@ def _this_host(name: str) -> str:
     """
     escaped = glob.escape(name)
     return escaped if escaped[:1] in ("[", "") else f"[{escaped[0]}]{escaped[1:]}"
-
-
-def pytest(options: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-    """The command line that runs the checks, quietly, or writes their verdicts to a file.
-
-    An option is one word with its value (`--from=DIR`), and this checkout's settings are named: a
-    folder that stands by itself would be one of tests for pytest, whose conftest.py and pytest.ini
-    it obeys. Saved facts come from elsewhere.
-
-    Args:
-        options: each option's name and value, in order; "" is an option without a value.
-    """
-    return (
-        *(sys.executable, "-m", "pytest", "-c", "pyproject.toml", "--rootdir=."),
-        *("checks", "-q", "-p", "no:cacheprovider"),
-        *(f"--{name}={value}" if value else f"--{name}" for name, value in options),
-    )
 
 
 def apply(inventory: Path, hosts: Sequence[str], say: Callable[[str], None]) -> Applied:
@@ -153,31 +134,3 @@ def applied(text: str, status: int) -> Applied:
         changed=sum(len(operation["success"]) for operation in operations),
         failed=tuple(sorted(failed | set(results.get("failed_hosts", ())))),
     )
-
-
-def check(options: Iterable[tuple[str, str]]) -> None:
-    """Let the checks say what they find in the file that --verdicts names.
-
-    Args:
-        options: as for pytest. What the environment adds to pytest's command line does not count.
-
-    Raises:
-        EngineError: the checks themselves could not run.
-    """
-    done = subprocess.run(
-        pytest(options),
-        cwd=roles.CHECKOUT,
-        env={name: text for name, text in os.environ.items() if not name.startswith("PYTEST_")},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    # What failed stands in the verdicts. 4 is for what the checks could not start with, in a
-    # sentence of their own.
-    if done.returncode != 0:
-        lines = [line for line in (done.stderr + done.stdout).splitlines() if line.strip()]
-        said = next((line for line in lines if "ERROR" in line or "Error" in line), "")
-        if done.returncode == USAGE and said:
-            raise EngineError(said.removeprefix("ERROR: "))
-        raise EngineError(f"the checks did not run (pytest exit {done.returncode}): {said}")

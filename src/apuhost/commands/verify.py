@@ -1,4 +1,4 @@
-"""`apuhost verify`: runs the checks in a new process and prints what they found."""
+"""`apuhost verify`: judges hosts and prints what was found."""
 
 import json
 import sys
@@ -6,12 +6,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
-from apuhost import engines, evidence, inventory, last_report, report
+from apuhost import evidence, judging, last_report, report
 from apuhost.commands import output, terminal
 from apuhost.errors import ApuhostError
-from apuhost.last_report import LastReport, LastReportError
+from apuhost.judging import Judged
+from apuhost.last_report import LastReportError
 from apuhost.verdicts.host import HostReport
 
 FORMS: Mapping[str, Callable[[Sequence[HostReport]], str]] = {
@@ -23,7 +23,7 @@ FORMS: Mapping[str, Callable[[Sequence[HostReport]], str]] = {
 
 
 class VerifyError(ApuhostError):
-    """Nothing to verify, or the checks left no verdicts."""
+    """Nothing to verify, or two things at once."""
 
 
 @dataclass(frozen=True)
@@ -34,14 +34,6 @@ class Asked:
     limits: Sequence[str] = ()
     saved: Path | None = None
     active: bool = False
-
-
-@dataclass(frozen=True)
-class _Checked:
-    """What the checks found, and what they saw of each host that the next report compares with."""
-
-    reports: tuple[HostReport, ...]
-    seen: Mapping[str, LastReport]
 
 
 def run(asked: Asked, outputs: Mapping[str, str], *, every: bool) -> int:
@@ -56,9 +48,9 @@ def run(asked: Asked, outputs: Mapping[str, str], *, every: bool) -> int:
     if asked.path is not None and asked.path.is_dir() and evidence.hosts_below(asked.path):
         raise VerifyError(f"{asked.path} is a folder of saved facts: verify --from {asked.path}")
     output.check(outputs)
-    checked = _checked(asked)
-    status = show(checked.reports, asked, outputs, every=every)
-    return status if _remembered(asked, checked) else status or 2
+    judged = _judged(asked)
+    status = show(judged.reports, asked, outputs, every=every)
+    return status if _remembered(asked, judged) else status or 2
 
 
 def show(
@@ -92,18 +84,18 @@ def _uncollected(outputs: Mapping[str, str]) -> list[str]:
 
 
 def reports(asked: Asked) -> tuple[HostReport, ...]:
-    """What the checks find, in a process of their own.
+    """What is found.
 
     Raises:
-        ApuhostError: settings that cannot be right, or checks that could not run.
+        ApuhostError: settings that cannot be right, or facts that cannot be read.
     """
-    return _checked(asked).reports
+    return _judged(asked).reports
 
 
-def _remembered(asked: Asked, checked: _Checked) -> bool:
+def _remembered(asked: Asked, judged: Judged) -> bool:
     """Keep what the next report compares with, now that somebody has read this one."""
     try:
-        for host, seen in checked.seen.items():
+        for host, seen in judged.seen.items():
             last_report.save(last_report.folder(asked.path or Path()), host, seen)
     except LastReportError as error:
         print(report.visible(str(error)), file=sys.stderr)
@@ -111,22 +103,7 @@ def _remembered(asked: Asked, checked: _Checked) -> bool:
     return True
 
 
-def _checked(asked: Asked) -> _Checked:
+def _judged(asked: Asked) -> Judged:
     if asked.path is not None:
-        # Settings are judged here, where every problem keeps its own line; the checks come after.
-        inventory.settings(asked.path, inventory.load(asked.path, asked.limits))
-    source = ("from", asked.saved) if asked.saved else ("inventory", asked.path)
-    options = [(source[0], str((source[1] or Path()).resolve()))]
-    options += [("limit", limit) for limit in asked.limits]
-    options += [("active", "")] if asked.active else []
-    with TemporaryDirectory() as folder:
-        verdicts, seen = Path(folder) / "verdicts.json", Path(folder) / "seen.json"
-        last = last_report.folder(asked.path) if asked.path else None
-        options += [("last-reports", str(last)), ("seen", str(seen))] if last else []
-        engines.check([*options, ("verdicts", str(verdicts))])
-        try:
-            found = report.from_json(verdicts.read_text())
-            told = json.loads(seen.read_text()) if last else {}
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise VerifyError(f"the checks left no verdicts: {error}") from error
-        return _Checked(found, {host: last_report.from_json(each) for host, each in told.items()})
+        return judging.asked(asked.path, asked.limits, active=asked.active)
+    return judging.saved(asked.saved or Path(), asked.limits)

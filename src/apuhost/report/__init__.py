@@ -3,7 +3,6 @@
 from apuhost.report.command import fix as fix
 from apuhost.report.document import SCHEMA as SCHEMA
 from apuhost.report.document import as_json as as_json
-from apuhost.report.document import from_json as from_json
 from apuhost.report.junit import junit as junit
 from apuhost.report.metrics import metrics as metrics
 from apuhost.report.outcome import exit_status as exit_status
