@@ -29,6 +29,11 @@ def test_only_this_machine_reaches_the_guest(machine: Machine) -> None:
     assert option(command, "-netdev") == ["user,id=net,hostfwd=tcp:127.0.0.1:2222-:22"]
 
 
+def test_an_isolated_guest_is_reached_and_reaches_nobody(machine: Machine) -> None:
+    command = qemu.start_command(replace(machine, isolated=True), qemu.EMULATION)
+    assert option(command, "-netdev") == ["user,id=net,restrict=on,hostfwd=tcp:127.0.0.1:2222-:22"]
+
+
 def test_both_writable_drives_can_hold_snapshots(machine: Machine) -> None:
     drives = option(qemu.start_command(machine, qemu.EMULATION), "-drive")
     assert all("format=qcow2" in drive for drive in drives if "readonly=on" not in drive)

@@ -36,6 +36,13 @@ def test_a_rehearsals_own_files_go_and_others_beside_them_stay(tmp_path: Path) -
     assert contents(tmp_path) == {"notes": "kept"}
 
 
+def test_it_is_isolated_from_its_next_start_on(tmp_path: Path) -> None:
+    made = Machine(tmp_path, 2222, state.USER, tmp_path, 5000, 5001)
+    state.save(made)
+    assert machine.isolate(made).isolated
+    assert state.load(tmp_path).isolated
+
+
 def test_no_folder_is_no_machine(tmp_path: Path) -> None:
     machine.destroy(tmp_path / "absent")
     assert list(tmp_path.iterdir()) == []

@@ -26,6 +26,11 @@ def test_what_is_saved_is_loaded(machine: Machine) -> None:
     assert state.load(machine.directory) == machine
 
 
+def test_an_isolated_machine_stays_one(machine: Machine) -> None:
+    state.save(replace(machine, isolated=True))
+    assert state.load(machine.directory).isolated
+
+
 def test_a_later_record_replaces_the_earlier_one(machine: Machine) -> None:
     state.save(machine)
     state.save(replace(machine, port=2223))

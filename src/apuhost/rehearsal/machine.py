@@ -59,6 +59,20 @@ def create(directory: Path, base: BaseImage) -> Machine:
     return machine
 
 
+def isolate(machine: Machine) -> Machine:
+    """Let it reach nobody from its next start on; ssh still leads in.
+
+    Raises:
+        RehearsalError: it runs.
+    """
+    with exclusive(machine.lock):
+        if running(machine):
+            raise RehearsalError(f"{machine.directory}: it runs, and reaches others")
+        machine = replace(state.load(machine.directory), isolated=True)
+        state.save(machine)
+    return machine
+
+
 def supply(machine: Machine, layout: Path, tag: str) -> Machine:
     """Bring Ollama's image, or a stand-in's, to its registry; record how the guest pulls it.
 

@@ -38,13 +38,14 @@ def start_command(machine: Machine, accelerator: Sequence[str]) -> list[str]:
     socket has 107 bytes at most. The disk's cache is QEMU's default, writeback: what the guest has
     flushed survives a killed QEMU, so that a power cut can be rehearsed honestly.
     """
+    network = "restrict=on," if machine.isolated else ""
     return [
         PROGRAM, "-name", NAME, *_MACHINE, *accelerator, *_SIZE,
         "-drive", f"if=pflash,format=raw,readonly=on,file={_value(FIRMWARE)}",
         "-drive", f"if=pflash,format=qcow2,file={_value(machine.firmware_variables)}",
         "-drive", f"if=none,id=disk,format=qcow2,file={_value(machine.disk)}",
         "-device", "virtio-blk-pci,drive=disk,bootindex=0",
-        "-netdev", f"user,id=net,hostfwd=tcp:127.0.0.1:{machine.port}-:22",
+        "-netdev", f"user,id=net,{network}hostfwd=tcp:127.0.0.1:{machine.port}-:22",
         "-device", "virtio-net-pci,netdev=net,romfile=",
         "-fw_cfg", "name=opt/io.systemd.credentials/tmpfiles.extra,"
                    f"file={_value(machine.credentials)}",

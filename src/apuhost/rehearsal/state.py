@@ -40,6 +40,7 @@ class Machine:
         models_port: TCP port on 127.0.0.1 of its registry of models.
         image: the stand-in's image as the guest pulls it, by digest; empty before it is there.
         model_digest: sha256 of the model's manifest (64 hex digits).
+        isolated: it reaches nobody: no route, no DNS; ssh leads in.
     """
 
     directory: Path
@@ -50,6 +51,7 @@ class Machine:
     models_port: int
     image: str = ""
     model_digest: str = ""
+    isolated: bool = False
 
     @property
     def model(self) -> str:
@@ -192,6 +194,7 @@ def parse(text: str) -> Machine:
         models_port=_port(fields["models_port"]),
         image=str(fields["image"]),
         model_digest=str(fields["model_digest"]),
+        isolated=fields.get("isolated") is True,
     )
     if not machine.user or not machine.directory.is_absolute():
         raise ValueError("user or directory")
