@@ -408,6 +408,16 @@ def test_the_image_and_the_backend_go_together() -> None:
     assert "not in the image 0.34.4-rocm" in problem.sentence
 
 
+@pytest.mark.parametrize("kind", ["q8_0", "q4_0"])
+def test_a_small_kv_cache_needs_flash_attention(kind: str) -> None:
+    (problem,) = problems(ollama_kv_cache_type=kind, ollama_flash_attention="off")
+    assert problem.key == "ollama_kv_cache_type"
+    assert "it needs flash attention, and ollama_flash_attention is off" in problem.sentence
+    for attention in ("auto", "on"):
+        assert problems(ollama_kv_cache_type=kind, ollama_flash_attention=attention) == []
+    assert problems(ollama_flash_attention="off") == []
+
+
 @pytest.mark.parametrize("keep", [0, "0s", "0h0.0m"])
 def test_what_is_preloaded_must_stay(keep: int | str) -> None:
     (problem,) = problems(ollama_keep_alive=keep, models_list=model(preload=True))

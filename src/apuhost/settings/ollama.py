@@ -38,6 +38,9 @@ OWN_VARIABLES = {
     "OLLAMA_NUM_PARALLEL": "ollama_num_parallel",
     "OLLAMA_VULKAN": "ollama_backend",
     "LLAMA_ARG_CACHE_RAM": "ollama_prompt_cache_mib",
+    "LLAMA_ARG_CACHE_TYPE_K": "ollama_kv_cache_type",
+    "LLAMA_ARG_CACHE_TYPE_V": "ollama_kv_cache_type",
+    "LLAMA_ARG_FLASH_ATTN": "ollama_flash_attention",
     "OLLAMA_MODELS": "ollama_volume",
     "HSA_OVERRIDE_GFX_VERSION": "ollama_backend",
 }
@@ -160,6 +163,14 @@ class OllamaSettings(Model):
         if isinstance(value, str) and not _DURATION.fullmatch(value):
             number = value.strip().lstrip("-").isdecimal()
             raise ValueError("write seconds without quotes" if number else "no duration")
+        return value
+
+    @field_validator("ollama_kv_cache_type")
+    @classmethod
+    def _cache(cls, value: str, info: ValidationInfo) -> str:
+        # Ollama hands both on, and llama.cpp makes no context of the two (llama-context.cpp).
+        if value != "f16" and info.data.get("ollama_flash_attention") == "off":
+            raise ValueError("it needs flash attention, and ollama_flash_attention is off")
         return value
 
     @field_validator("ollama_environment", mode="before")
