@@ -83,11 +83,15 @@ def prefill_step_s(batch: int, context: int) -> float:
     return PREFILL_S_PER_TOKEN_PAIR * batch * context
 
 
+SHORT_CONTEXT = 4096
+"""Tokens up to which Ollama takes its smallest batch."""
+
+
 def automatic_batch(context: int) -> int:
     """Tokens of a batch where nobody says: Ollama goes by the context (llm/llama_server.go)."""
     if context > 32_768:  # noqa: PLR2004
         return 2048
-    return 1024 if context > 4096 else 512  # noqa: PLR2004
+    return 1024 if context > SHORT_CONTEXT else 512
 
 
 def automatic_context(gtt_gib: float) -> int:

@@ -341,7 +341,9 @@ HEALED = [
     pytest.param(with_drop_in(BEHIND, f'{D}="${D} ttm.pages_limit=1"\n'), {}, id="behind ours"),
     pytest.param(host_facts(modprobe={TTM: OPTIONS}), {}, id="module options"),
     pytest.param(host_facts(), {"kernel_gtt_gib": 40}, id="another size"),
-    pytest.param(host_facts(), {"kernel_lockup_timeout_ms": "1,2,3,4"}, id="other timeouts"),
+    pytest.param(
+        host_facts(), {"kernel_lockup_timeout_ms": "1000,2000,3000,4000"}, id="other timeouts"
+    ),
     pytest.param(host_facts(grub_cfg=""), {}, id="interrupted before the menu"),
     pytest.param(
         host_facts(loader=f"{PARTS['loader']}newer={DROP_IN}\n"), {}, id="interrupted, menu older"
@@ -435,3 +437,22 @@ def test_a_ring_that_gets_less_is_said(typed: int | str, release: str, rings: li
 def test_the_price_of_switching_the_iommu_off_is_said() -> None:
     assert "NPU" in planned(host_facts()).notes[0]
     assert planned(host_facts(), kernel_amd_iommu="pt").notes == ()
+
+
+@pytest.mark.parametrize(
+    ("parameter", "why"),
+    [
+        ("net.ifnames=0", "renames network interfaces"),
+        ("ipv6.disable=1", "ends IPv6"),
+        ("module-blacklist=nouveau", "which disk and network may need"),
+        ("amdgpu.runpm=1", "is not the driver's own choice"),
+        ("mem=32G", "hides memory"),
+        ("acpi=off", "disks and network may not come up"),
+        ("systemd.mask=cups.service", "keeps a unit from starting"),
+    ],
+)
+def test_a_parameter_that_is_doubtful_is_said(parameter: str, why: str) -> None:
+    asked = {"kernel_amd_iommu": "pt", "kernel_extra_args": ["quiet", parameter]}
+    (note,) = planned(host_facts(), **asked).notes
+    assert note.startswith(f"kernel_extra_args: {parameter} ")
+    assert why in note

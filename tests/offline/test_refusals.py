@@ -108,6 +108,14 @@ def room(root: int, boot: int | None = None) -> HostFacts:
         ),
         pytest.param(configured("modprobe.blacklist=nouveau"), {}, id="another blacklist"),
         pytest.param(
+            configured(
+                "init=/lib/systemd/systemd systemd.unit=graphical.target vfio-pci.ids=10de:1"
+            ),
+            {},
+            id="what a host comes up with all the same",
+        ),
+        pytest.param(configured("single"), {"kernel_remove_args": ["single"]}, id="single, to go"),
+        pytest.param(
             host_facts(modprobe={"/etc/modprobe.d/b.conf": "blacklist radeon\n"}),
             {},
             id="another module blacklisted",
@@ -281,10 +289,38 @@ def test_a_host_that_may_be_deployed(facts: HostFacts, data: dict[str, object]) 
         ),
         pytest.param(
             host_facts(),
-            {"kernel_extra_args": ["nomodeset"]},
+            {"kernel_extra_args": ["vfio-pci.ids=10de:2684,1002:1900"]},
             "GPU enabled",
-            "take it out of kernel_extra_args",
-            id="nomodeset asked for",
+            "gives the GPU to another driver: take it out of kernel_extra_args",
+            id="the GPU for a virtual machine, asked for",
+        ),
+        pytest.param(
+            configured("quiet single"),
+            {},
+            "next boot",
+            "single ends in a rescue shell without ssh: take it out of /etc/default/grub",
+            id="single",
+        ),
+        pytest.param(
+            configured("init=/bin/sh"),
+            {},
+            "next boot",
+            "init=/bin/sh starts another program than systemd",
+            id="another init",
+        ),
+        pytest.param(
+            configured("systemd.unit=rescue.target"),
+            {},
+            "next boot",
+            "systemd.unit=rescue.target starts no ssh",
+            id="another target",
+        ),
+        pytest.param(
+            only_a_shell("quiet", f"emergency {PARAMETERS}"),
+            {},
+            "next boot",
+            "emergency ends in a rescue shell",
+            id="emergency that a program gives",
         ),
         pytest.param(
             only_a_shell("quiet", f"nomodeset {PARAMETERS}"),
@@ -297,7 +333,7 @@ def test_a_host_that_may_be_deployed(facts: HostFacts, data: dict[str, object]) 
             configured("modprobe.blacklist=nouveau,amdgpu"),
             {},
             "GPU enabled",
-            "modprobe.blacklist=amdgpu",
+            "modprobe.blacklist=nouveau,amdgpu keeps the driver away",
             id="blacklisted on the line",
         ),
         pytest.param(

@@ -15,6 +15,34 @@ from apuhost.settings.problems import SHOWN_LENGTH, Problem
 SIMULATED = {"memory_gib": 61, "gpu": "1002:1900"}
 
 
+STOPPING = {
+    "single": "ends in a rescue shell",
+    "S": "ends in a rescue shell",
+    "rescue": "ends in a rescue shell",
+    "emergency": "ends in a rescue shell",
+    "recovery": "ends in a rescue shell",
+    "systemd.unit=rescue.target": "starts no ssh",
+    "systemd.unit=poweroff.target": "starts no ssh",
+    "rd.systemd.unit=emergency.target": "stops the boot half-way",
+    "break=mount": "stops the boot half-way",
+    "rd.break": "stops the boot half-way",
+    "systemd.run=/bin/true": "runs a command in place of the system",
+    "systemd.volatile=yes": "boots without what is in /etc",
+    "systemd.mask=ssh.service": "keeps away what ssh needs",
+    "systemd.mask=networking.service": "keeps away what ssh needs",
+    "pci=nomsi,off": "hides disk and network",
+    "noinitrd": "boots without the initramfs",
+    "init=/bin/sh": "is not for kernel_extra_args",
+    "rootflags=subvol=x": "is not for kernel_extra_args",
+    "boot=nfs": "is not for kernel_extra_args",
+    "nomodeset": "keeps amdgpu from starting",
+    "modprobe.blacklist=amdgpu": "keeps the driver away",
+    "module_blacklist=nouveau,gpu-sched": "keeps the driver away",
+    "initcall_blacklist=amdgpu_init": "keeps amdgpu from starting",
+}
+"""Parameters with which the host comes up no more, or without its GPU."""
+
+
 def problems(**data: object) -> list[Problem]:
     resolved, found = resolve("box1", data)
     assert (resolved is None) == bool(found)
@@ -41,6 +69,12 @@ def test_a_host_without_a_word_gets_the_roles_defaults() -> None:
         ("kernel_amd_iommu", "default"),
         ("kernel_lockup_timeout_ms", 0),
         ("kernel_lockup_timeout_ms", -1),
+        ("kernel_lockup_timeout_ms", 52),
+        ("kernel_extra_args", ["systemd.unit=multi-user.target", "systemd.mask=cups.service"]),
+        (
+            "kernel_extra_args",
+            ["modprobe.blacklist=nouveau,ttm", "net.ifnames=0", "amdgpu.runpm=0"],
+        ),
         ("kernel_lockup_timeout_ms", "10000"),
         ("kernel_lockup_timeout_ms", "10000,60000,10000,10000"),
         ("kernel_extra_args", ["quiet", "console=ttyS0,115200", "mitigations=auto,nosmt"]),
@@ -99,6 +133,29 @@ def test_what_is_allowed(key: str, value: object) -> None:
         pytest.param("kernel_extra_args", ["initrd=/x"], "key=value", id="another initramfs"),
         pytest.param("kernel_extra_args", ["BOOT_IMAGE=/x"], "key=value", id="GRUB's own word"),
         pytest.param("kernel_extra_args", ["a=1", "a=2"], "each key once", id="a key twice"),
+        *[
+            pytest.param("kernel_extra_args", ["quiet", word], f"'{word}' {why}", id=word)
+            for word, why in STOPPING.items()
+        ],
+        pytest.param(
+            "kernel_extra_args",
+            ["amdgpu.gttsize=5"],
+            "'amdgpu.gttsize=5' is to be gone by kernel_remove_args",
+            id="what kernel_remove_args takes out",
+        ),
+        pytest.param(
+            "kernel_extra_args", ["amdttm.pages-limit=5"], "to be gone by", id="another spelling"
+        ),
+        pytest.param(
+            "kernel_lockup_timeout_ms",
+            1,
+            "1 ms, and a batch of 512 tokens at 4096 takes 52 ms (as on a 780M)",
+            id="shorter than any batch",
+        ),
+        pytest.param("kernel_lockup_timeout_ms", 51, "51 ms, and a batch", id="just too short"),
+        pytest.param(
+            "kernel_lockup_timeout_ms", "9000,9000,20,9000", "20 ms, and", id="one ring too short"
+        ),
         pytest.param("kernel_extra_args", ["a_b", "a-b=1"], "each key once", id="two spellings"),
         pytest.param("kernel_remove_args", ["quiet=1"], "Keys", id="key and value to remove"),
         pytest.param("kernel_remove_args", ["root"], "Keys", id="root to remove"),

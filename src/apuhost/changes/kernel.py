@@ -1,14 +1,14 @@
 """What the kernel role changes: files under /etc, the initramfs, grub.cfg."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 
-from apuhost import kernels, roles
+from apuhost import hazards, kernels, roles
 from apuhost.changes import BACKUP, FileChange, RolePlan, due
 from apuhost.derived import Derived
 from apuhost.host_facts import HostFacts
-from apuhost.probes import grub, grub_cfg, modprobe
+from apuhost.probes import cmdline, grub, grub_cfg, modprobe
 from apuhost.probes.files import TextFile
 
 GRUB_DEFAULTS = "/etc/default/grub"
@@ -116,11 +116,18 @@ def notes(derived: Derived, facts: HostFacts) -> tuple[str, ...]:
     said = []
     if derived.settings.kernel.kernel_amd_iommu == "off":
         said.append("amd_iommu=off hides the NPU and switches DMA protection off")
+    said += _doubts(derived)
     said += [
         f"{path} sets {', '.join(keys)} and is not edited: {why}"
         for path, keys, why in untouched(derived, facts)
     ]
     return (*said, *_ring_notes(derived, facts.kernel.running))
+
+
+def _doubts(derived: Derived) -> Iterator[str]:
+    for argument in cmdline.read(" ".join(derived.settings.kernel.kernel_extra_args)).arguments:
+        if why := hazards.doubt(argument):
+            yield f"kernel_extra_args: {cmdline.join([argument])} {why}"
 
 
 def untouched(derived: Derived, facts: HostFacts) -> tuple[tuple[str, list[str], str], ...]:

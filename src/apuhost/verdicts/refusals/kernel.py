@@ -1,8 +1,8 @@
 """What the kernel role must not be deployed to, and why."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
-from apuhost import sizing
+from apuhost import hazards, sizing
 from apuhost.changes import kernel as changes
 from apuhost.derived import Derived, key_of
 from apuhost.host_facts import HostFacts, Unreadable
@@ -88,17 +88,25 @@ def _dkms(derived: Derived, facts: HostFacts) -> Iterator[str]:
 
 
 def _disabled_gpu(derived: Derived, facts: HostFacts) -> Iterator[str]:
-    line = _next_line(derived, facts)
-    if "nomodeset" in line:
-        where = _where("nomodeset", derived, facts)
-        yield f"nomodeset keeps amdgpu from starting: take it out of {where}"
-    for key in ("modprobe.blacklist", "module_blacklist"):
-        if any("amdgpu" in (value or "").split(",") for value in line.values(key)):
-            where = _where(key, derived, facts)
-            yield f"{key}=amdgpu keeps the driver away: take it out of {where}"
+    gpus = [gpu.ids for gpu in facts.gpus.amd]
+    yield from _hazards(lambda argument: hazards.unbound(argument, gpus), derived, facts)
     for blacklisted in facts.modprobe.blacklisted:
         if blacklisted.module == "amdgpu":
             yield f"{blacklisted.path} blacklists amdgpu: take that line out"
+
+
+def _unreachable(derived: Derived, facts: HostFacts) -> Iterator[str]:
+    """A deploy reboots: what the operator's own files say counts for that boot, too."""
+    yield from _hazards(hazards.unreached, derived, facts)
+
+
+def _hazards(
+    judged: Callable[[cmdline.Argument], str], derived: Derived, facts: HostFacts
+) -> Iterator[str]:
+    for argument in _next_line(derived, facts).arguments:
+        if why := judged(argument):
+            where = _where(argument.key, derived, facts)
+            yield f"{cmdline.join([argument])} {why}: take it out of {where}"
 
 
 def _next_line(derived: Derived, facts: HostFacts) -> cmdline.Cmdline:
@@ -175,6 +183,7 @@ REFUSALS: Mapping[str, Refusal] = {
     "kernel": _kernel_flavour,
     "GPU driver": _dkms,
     "GPU enabled": _disabled_gpu,
+    "next boot": _unreachable,
     "kernel line": _line,
     "memory": _memory,
     "initramfs": _initramfs,
