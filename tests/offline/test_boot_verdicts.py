@@ -21,7 +21,7 @@ WRONG = saved(host_facts(cmdline=f"{LINE} quiet\n").readings)
 NOTED = LastReport(
     "2026-11-28T06:00:00+00:00",
     versions(host_facts()),
-    {"11111111-2222-4333-8444-555555555555": 1_800_000_000},
+    {"11111111-2222-4333-8444-555555555555": stack.DAY_BEFORE},
 )
 
 
@@ -83,8 +83,27 @@ def test_a_boot_alone_is_reported() -> None:
     found = told(host_facts(), "boot.reports")
     assert (found.status, found.observed) == (
         "pass",
-        "this boot saved 2030-03-17 17:46; none before it",
+        "this boot saved 2026-11-29 09:13; none before it",
     )
+
+
+@pytest.mark.parametrize(
+    ("facts", "told_to"),
+    [
+        pytest.param(host_facts(boots=boots(this=None)), changes.UNIT_NAME, id="not run yet"),
+        pytest.param(
+            host_facts(boots=boots(this=None), units=stack.units({})),
+            "apuhost-boot.service is not there (boot.unit)",
+            id="no unit that could be started",
+        ),
+    ],
+)
+def test_a_boot_that_was_not_saved_is_unknown_with_what_helps(
+    facts: HostFacts, told_to: str
+) -> None:
+    found = told(facts, "boot.reports")
+    assert (found.status, told_to in found.reason) == (Status.UNKNOWN, True)
+    assert ("systemctl start" in found.reason) is facts.units.known(changes.UNIT_NAME)
 
 
 def test_good_boots_are_counted() -> None:
@@ -96,14 +115,14 @@ def test_a_boot_that_was_not_good_warns_with_its_layer() -> None:
     found = told(host_facts(boots=boots(GOOD, WRONG)), "boot.reports")
     assert (found.status, found.severity) == (Status.FAIL, Severity.RECOMMENDED)
     assert found.observed.startswith(
-        "boot 21111111 of 2027-01-14 08:00: kernel.gtt failed, differs first at booted, and "
+        "boot 21111111 of 2026-11-27 09:14: kernel.gtt failed, differs first at booted, and "
     )
     assert "journalctl -b 21111111222243338444555555555555" in found.fix
 
 
 def test_what_was_waived_then_is_no_failure_of_that_boot() -> None:
     waived = [
-        {"id": each.id, "reason": "known", "until": "2027-01-15"}
+        {"id": each.id, "reason": "known", "until": "2026-11-28"}
         for each in judge(
             "minipc", settings(kernel_gtt_gib=48), host_facts(cmdline=f"{LINE} quiet\n")
         ).verdicts
@@ -111,7 +130,7 @@ def test_what_was_waived_then_is_no_failure_of_that_boot() -> None:
     ]
     facts = host_facts(boots=boots(WRONG))
     assert told(facts, "boot.reports", host_waivers=waived).status == "pass"
-    late = [{**each, "until": "2027-01-14"} for each in waived]
+    late = [{**each, "until": "2026-11-27"} for each in waived]
     assert told(facts, "boot.reports", host_waivers=late).status == "fail"
 
 
@@ -120,7 +139,7 @@ def test_a_boot_is_told_of_once() -> None:
     found = told(facts, "boot.reports")
     assert (found.status, found.observed) == (
         "pass",
-        "this boot saved 2030-03-17 17:46; none since 2026-11-28",
+        "this boot saved 2026-11-29 09:13; none since 2026-11-28",
     )
 
 
@@ -218,9 +237,9 @@ def test_the_boot_before_counts_where_no_report_is_kept() -> None:
     kernel = older["kernel"]
     older["kernel"] = replace(kernel, text=kernel.text.replace("running 6.12.117", "running 6.12"))
     found = told(host_facts(boots=boots(saved(older))), "boot.unchanged")
-    assert found.observed == "kernel 6.12+deb13-amd64 is 6.12.117+deb13-amd64 since 2027-01-15"
+    assert found.observed == "kernel 6.12+deb13-amd64 is 6.12.117+deb13-amd64 since 2026-11-28"
     same = told(host_facts(boots=boots(GOOD)), "boot.unchanged")
-    assert (same.status, same.observed) == ("pass", "as on 2027-01-15")
+    assert (same.status, same.observed) == ("pass", "as on 2026-11-28")
 
 
 def test_what_cannot_be_read_now_is_unknown_and_what_changed_outweighs_it() -> None:

@@ -82,7 +82,7 @@ def test_a_saved_boot_gives_the_readings_back() -> None:
     facts = saved_boot.read(SAVED, "minipc")
     expected = {name: each for name, each in host_facts().readings.items() if name != "boots"}
     assert facts.readings == expected
-    assert (facts.host, facts.gathered) == ("minipc", "2027-01-15T08:00:00+00:00")
+    assert (facts.host, facts.gathered) == ("minipc", "2026-11-28T09:14:00+00:00")
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """examples/: two hosts' saved facts that anybody can have judged, without an inventory."""
 
 import re
-from datetime import date
+from datetime import date, datetime
 from pathlib import Path
 
 import pytest
@@ -45,6 +45,16 @@ def test_the_healthy_host_has_no_fault() -> None:
     found = judged("healthy").verdicts
     others = {each.id: each.reason for each in found if each.status is not Status.PASS}
     assert others == {"boot.unchanged": "first report"}
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_an_examples_times_go_together(name: str) -> None:
+    """Saved after the boot, read after that, and the folder says when."""
+    _, facts = EXAMPLES[name]
+    (saved,) = facts.boots.kept
+    assert facts.boot.booted_at == facts.boot.now - (facts.boot.uptime_s or 0)
+    assert facts.boot.booted_at < saved.saved_at < facts.boot.now
+    assert datetime.fromisoformat(facts.gathered).timestamp() == facts.boot.now
 
 
 def test_every_fault_of_the_broken_host_is_found_at_its_layer() -> None:

@@ -9,6 +9,7 @@ from tests.support.hosts import (
     GIB,
     GPU_780M,
     LINE,
+    NOW,
     PARAMETERS,
     PARTS,
     drop_in,
@@ -489,7 +490,7 @@ def test_a_virtual_machine_without_a_gpu_is_told_what_a_virtual_machine_can_do()
 
 def test_a_kernel_installed_since_the_boot_waits_for_a_reboot() -> None:
     facts = host_facts(
-        kernel=f"{PARTS['kernel']}installed 6.12.120+deb13-amd64 1800000000 1800000000 amdgpu ttm\n"
+        kernel=f"{PARTS['kernel']}installed 6.12.120+deb13-amd64 {NOW} {NOW} amdgpu ttm\n"
     )
     found = verdict(facts, "kernel.current")
     assert (found.status, found.severity) == ("fail", "recommended")

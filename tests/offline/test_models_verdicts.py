@@ -158,7 +158,7 @@ def test_a_model_that_is_not_here_has_unknown_parameters() -> None:
     assert verdict(stored(), "models.parameters").status is Status.UNKNOWN
 
 
-SOON = "2030-03-17T18:00:00Z"
+SOON = "2026-11-29T09:19:00Z"
 
 
 def held(*in_memory: dict[str, Any]) -> HostFacts:
@@ -206,6 +206,19 @@ def test_a_model_is_loaded_and_stays(
     assert told in found.observed
     if status is Status.FAIL:
         assert (found.layer, found.fix) == (EFFECTIVE, AGAIN)
+
+
+@pytest.mark.parametrize(
+    ("verdict_id", "in_memory"),
+    [("models.loaded", []), ("ollama.runner", [stack.loaded(context_length=4096)])],
+)
+def test_a_unit_that_is_not_there_is_not_told_to_be_started(
+    verdict_id: str, in_memory: list[dict[str, Any]]
+) -> None:
+    files = {path: text for path, text in unit_files().items() if "models" not in path}
+    facts = host_facts(ollama_api=stack.ollama_api(*in_memory), units=stack.units(files))
+    found = verdict(facts, verdict_id, ollama_context_length=262144)
+    assert (found.status, found.fix) == (Status.FAIL, "apuhost deploy INVENTORY")
 
 
 COPY = Model(name="copy:1")

@@ -23,8 +23,9 @@ PARAMETERS = "amd_iommu=off ttm.pages_limit=12582912 amdgpu.lockup_timeout=10000
 DROP_IN = "/etc/default/grub.d/zz-apuhost.cfg"
 
 GATHERED = "2026-11-29T09:14:00+00:00"
-BOOTED_AT = 1_700_000_000
-NOW = 1_900_000_000
+NOW = stack.NOW
+UPTIME = 240
+BOOTED_AT = NOW - UPTIME
 
 DEFAULT_GRUB = 'GRUB_DEFAULT=0\nGRUB_CMDLINE_LINUX_DEFAULT="quiet"\nGRUB_CMDLINE_LINUX=""\n'
 
@@ -41,7 +42,7 @@ PARTS: Mapping[str, str] = {
     "cmdline": f"{LINE} quiet {PARAMETERS}\n",
     "meminfo": f"MemTotal:       {63 * 1024 * 1024} kB\n",
     "boot": (
-        f"boot_id=2d50da51-0000-4000-8000-000000000001\nbooted_at={BOOTED_AT}\nnow={NOW}\nuptime=240\n"
+        f"boot_id=2d50da51-0000-4000-8000-000000000001\nbooted_at={BOOTED_AT}\nnow={NOW}\nuptime={UPTIME}\n"
     ),
     "loader": (
         "efi=yes\ninfo=GRUB 2.12\ntool=grub-mkconfig\ntool=grub-script-check\n"

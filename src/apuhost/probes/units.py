@@ -99,6 +99,11 @@ class Units:
     newer_than_docker: tuple[str, ...]
     script: str
 
+    def known(self, name: str) -> bool:
+        """Whether systemd knows a unit of that name, which can be started then."""
+        unit = self.units.get(name)
+        return unit is not None and unit.load_state != "not-found"
+
     def text(self, path: str) -> str | None:
         """Return the text of a file of ours, or None: there is no such file."""
         return next((file.text for file in self.files if file.path == path), None)

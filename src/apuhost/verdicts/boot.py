@@ -138,7 +138,9 @@ def _reported(settings: Settings, facts: HostFacts) -> Found:
     if damaged := next((each for each in fresh if each.damaged), None):
         raise Unreadable(f"{_named(damaged)} is damaged on the host")
     if this is None:
-        raise Unreadable(f"nothing was saved of this boot yet: {AGAIN}")
+        there = facts.units.known(changes.UNIT_NAME)
+        why = AGAIN if there else f"{changes.UNIT_NAME} is not there (boot.unit)"
+        raise Unreadable(f"nothing was saved of this boot yet: {why}")
     return Found(True, f"this boot saved {_time(this.saved_at)}; {_good(fresh, sent, facts.last)}")
 
 

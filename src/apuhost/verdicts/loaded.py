@@ -1,10 +1,12 @@
 """The models that are loaded or are to be, and the processes that hold them."""
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from apuhost.changes.blob import holder
+from apuhost.changes.models import UNIT_NAME
 from apuhost.derived import Derived
 from apuhost.host_facts import HostFacts, Unreadable
 from apuhost.probes.model_names import short_name
@@ -13,6 +15,7 @@ from apuhost.probes.ollama_api import LoadedModel
 from apuhost.probes.runners import Process
 from apuhost.settings.models import PinnedModel, gpu_layers
 from apuhost.verdicts import Found
+from apuhost.verdicts.parameter import DEPLOY
 from apuhost.verdicts.several import several
 
 NONE_ASKED = "models_list names none"
@@ -76,6 +79,14 @@ def judged(derived: Derived, facts: HostFacts) -> tuple[Judged, ...]:
         return Judged(shown, asked.get(name), stored, found)
 
     return tuple(map(one, dict.fromkeys((*asked, *here))))
+
+
+def load_again(facts: HostFacts) -> str:
+    """What to type so that what is preloaded is loaded: without the unit, only a deploy does."""
+    with suppress(Unreadable):
+        if not facts.units.known(UNIT_NAME):
+            return DEPLOY
+    return f"systemctl restart {UNIT_NAME}"
 
 
 def each_asked(derived: Derived, look: Callable[[PinnedModel], Found]) -> Found:

@@ -16,14 +16,13 @@ from apuhost.settings.models import PinnedModel
 from apuhost.verdicts import Found, Layer, Question, Severity, Status, Verdict, judge
 from apuhost.verdicts.blob import blob
 from apuhost.verdicts.generation import generation
-from apuhost.verdicts.loaded import each_asked, same_name
+from apuhost.verdicts.loaded import each_asked, load_again, same_name
 from apuhost.verdicts.loaded import loaded as loaded_models
 from apuhost.verdicts.parameter import DEPLOY
 from apuhost.verdicts.requires import requires
 from apuhost.verdicts.several import several
 
 NONE_PRELOADED = "models_list preloads none"
-AGAIN = f"systemctl restart {changes.UNIT_NAME}"
 
 IDS = verdict_ids.MODELS
 """What `verdicts` answers, in its order."""
@@ -194,14 +193,16 @@ def _preloaded(derived: Derived, facts: HostFacts, for_good: bool) -> Found:
         found = here.get(same_name(model.name)) or holder(own, derived, facts)
         if found is None:
             said = f"GET /api/ps has no {model.name}"
-            return Found(False, "it is not loaded", said, AGAIN)
+            return Found(False, "it is not loaded", said, load_again(facts))
         stored = facts.model_store.named(found.name)
         if stored is not None and found.digest != stored.digest:
             said = f"GET /api/ps has {found.digest[:SHOWN_DIGITS]}, {stored.path} is another"
-            return Found(False, "it is loaded as it was before it was changed", said, AGAIN)
+            return Found(
+                False, "it is loaded as it was before it was changed", said, load_again(facts)
+            )
         if for_good and not found.keeps(now):
             said = f"GET /api/ps: {found.name} has expires_at {found.expires_at}"
-            return Found(False, f"it goes at {found.expires_at}", said, AGAIN)
+            return Found(False, f"it goes at {found.expires_at}", said, load_again(facts))
         stay = "for good" if for_good else f"until {found.expires_at}"
         name = "" if same_name(found.name) == same_name(model.name) else f" as {found.name}"
         return Found(True, f"loaded{name} {stay}")

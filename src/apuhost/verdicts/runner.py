@@ -4,12 +4,11 @@ Only what the inventory asks is judged: Ollama chooses a batch by itself where a
 num_batch, and llama.cpp the layers where there is no num_gpu.
 """
 
-from apuhost.changes.models import UNIT_NAME
 from apuhost.derived import Derived
 from apuhost.host_facts import HostFacts, Unreadable
 from apuhost.verdicts import Found, Layer, Question, Verdict, judge
 from apuhost.verdicts.arguments import context, differences
-from apuhost.verdicts.loaded import Judged, each, process
+from apuhost.verdicts.loaded import Judged, each, load_again, process
 from apuhost.verdicts.parameter import DEPLOY
 
 OPTIONS = ("num_batch", "num_ctx", "num_gpu", "draft_num_predict")
@@ -53,7 +52,7 @@ def _live(model: Judged, derived: Derived, facts: HostFacts) -> Found:
         raise Unreadable(f"runner {holder.pid} does not show its arguments (before 0.30)")
     for words, option in differences(model, shown, derived, facts):
         said = f"/proc/{holder.pid}/cmdline has {option}"
-        return Found(False, words, said, _again(model, derived))
+        return Found(False, words, said, _again(model, derived, facts))
     slots = f"{shown.parallel} slot{'s' if shown.parallel != 1 else ''}"
     return Found(True, f"batch {shown.batch}, {slots} of {shown.ctx_per_slot} tokens")
 
@@ -66,13 +65,13 @@ def _effective(model: Judged, derived: Derived, facts: HostFacts) -> Found:
     if model.loaded and wanted and told is not None and told != wanted:
         said = f"GET /api/ps: {model.loaded.name} has context_length {told}"
         words = f"context {told} instead of {wanted} tokens"
-        return Found(False, words, said, _again(model, derived))
+        return Found(False, words, said, _again(model, derived, facts))
     batch = f"batch {shown.batch}, " if shown and shown.batch else ""
     return Found(True, f"{batch}{told or 'unknown'} tokens of context")
 
 
-def _again(model: Judged, derived: Derived) -> str:
+def _again(model: Judged, derived: Derived, facts: HostFacts) -> str:
     """A client's own options load a model anew with them; loading it as preload does mends it."""
     if model.asked is not None and model.asked.preload:
-        return f"systemctl restart {UNIT_NAME}"
+        return load_again(facts)
     return f"docker exec {derived.settings.ollama.ollama_container_name} ollama stop {model.name}"

@@ -136,18 +136,25 @@ BOOT_ID = "2d50da51-0000-4000-8000-000000000001"
 BEFORE = "11111111-2222-4333-8444-555555555555"
 
 
-def boots(*past: str, this: int | None = 1_900_000_000, sent: bool = True) -> str:
+NOW = 1_795_943_640
+"""When the host was read: 2026-11-29 09:14."""
+
+SAVED_AT = NOW - 60
+DAY_BEFORE = NOW - 86_400
+
+
+def boots(*past: str, this: int | None = SAVED_AT, sent: bool = True) -> str:
     """What is kept of this boot, saved at a time, and of boots before it, the newest first."""
     lines = [] if this is None else [f"boot {BOOT_ID} 90000 {this}\n"]
     for number, text in enumerate(past):
         boot_id = f"{number + 1}{BEFORE[1:]}"
-        lines.append(f"boot {boot_id} 90000 {1_800_000_000 - number * 86_400}\n")
+        lines.append(f"boot {boot_id} 90000 {DAY_BEFORE - number * 86_400}\n")
         raw = gzip.compress(text.encode("utf-8", "surrogateescape"), mtime=0)
         lines += [f"saved {boot_id} {b64encode(raw).decode()}\n"] if sent else []
     return f"{''.join(lines)}end\n"
 
 
-def saved(readings: Mapping[str, Reading], at: int = 1_800_000_000) -> str:
+def saved(readings: Mapping[str, Reading], at: int = DAY_BEFORE) -> str:
     """What a host saves of these readings."""
     mark = "==apuhost-0123456789abcdef=="
     framed_readings = "".join(
