@@ -8,13 +8,22 @@ from pathlib import Path
 
 import pytest
 from tests.support import stack
-from tests.support.hosts import GIB, GPU_780M, LINE, PARAMETERS, PARTS, host_facts, settings
+from tests.support.hosts import (
+    GIB,
+    GPU_780M,
+    LINE,
+    PARAMETERS,
+    PARTS,
+    host_facts,
+    settings,
+    unit_files,
+)
 from tests.support.pages import DOCS, every_page, text
 from tests.support.stack import framed
 from tests.support.verdicts import also, judge
 
 from apuhost import kernels, known_bad, reference, report, roles
-from apuhost.changes import compose
+from apuhost.changes import compose, models
 from apuhost.commands import kinds, parse
 from apuhost.derived import derive
 from apuhost.host_facts import HostFacts
@@ -159,10 +168,12 @@ def deployed_before_a_reboot(asked: Settings) -> HostFacts:
     derived, healthy = derive(asked, host_facts()), host_facts()
     variables = compose.variables(derived)
     containers = stack.containers(stack.container(variables), stack.image())
+    preload = roles.render("models", models.PROGRAM, models.values(derived))
     facts = host_facts(
         compose=framed({compose.PATH: compose.rendered(compose.PATH, derived, healthy)}),
         containers=containers.replace(stack.MADE_FROM, compose.made_from(derived, healthy)),
         runners=stack.runners(stack.command(), environment=variables),
+        units=stack.units({**unit_files(), models.PROGRAM: preload}),
         cmdline=f"{LINE} quiet {PARAMETERS}\n".replace("12582912", "8126464"),
         modules=PARTS["modules"].replace("12582912", "8126464"),
         gpus=GPU_780M.replace(str(48 * GIB), str(31 * GIB)),

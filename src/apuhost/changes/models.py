@@ -199,6 +199,7 @@ def values(derived: Derived) -> dict[str, object]:
         "ollama_container_name": derived.settings.ollama.ollama_container_name,
         "api_address": address,
         "api_port": number,
+        "ollama_context_length": derived.settings.ollama.ollama_context_length,
         "preloaded_models": [
             {
                 "name": model.name,
