@@ -2,7 +2,10 @@
 
 from pyinfra.api import deploy
 
+from deploy.serving import serving
+
 
 @deploy("mirror")
 def mirror() -> None:
     """What serves, then what takes from it."""
+    serving()

@@ -38,6 +38,7 @@ from apuhost.probes import (
     machine,
     meminfo,
     mirror,
+    mirror_serving,
     model_store,
     modprobe,
     modules,
@@ -263,6 +264,11 @@ class HostFacts:
     def mirror(self) -> mirror.Mirror:
         """The site's mirror, as this host knows it."""
         return self._read("mirror", mirror.parse)
+
+    @cached_property
+    def mirror_serving(self) -> mirror_serving.Serving:
+        """What a mirror's host keeps and serves."""
+        return self._read("mirror_serving", mirror_serving.parse)
 
     @cached_property
     def boots(self) -> boots.Boots:

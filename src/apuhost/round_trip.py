@@ -15,7 +15,8 @@ _NAMES = (
     "modprobe", "modules", "gpus", "gpu_firmware", "iommu", "cpuinfo", "dmi_memory", "kernel_log",
     "disk", "packages", "apt_sources", "accounts", "nodes", "vulkaninfo", "docker", "daemon_json",
     "containers", "container_packages", "compose", "ollama_api", "model_store", "runners",
-    "ollama_log", "units", "firewall", "mirror", "boots",
+    "ollama_log", "units", "firewall", "mirror", "mirror_serving",
+    "boots",
 )  # fmt: skip
 """Modules of apuhost.probes, in the order of asking."""
 

@@ -51,7 +51,7 @@ MODELS = (
 MODELS_ACTIVE = ("models.generation",)
 """Asked only where the hosts were let work (--active)."""
 
-MIRROR: tuple[str, ...] = ()
+MIRROR: tuple[str, ...] = ("mirror.serving",)
 
 BOOT = ("boot.unit", "boot.reports", "boot.unchanged")
 

@@ -35,6 +35,15 @@ def test_a_deploy_installs_what_is_told_as_needed(family: str, source: str) -> N
     assert set(needed.on_bare_host(asked, family)) == installed | by_scripts
 
 
+def test_what_serves_is_needed_of_the_host_that_is_the_mirror() -> None:
+    mirror = settings(mirror_address="192.0.2.2", mirror_serve=True)
+    others = settings(mirror_address="192.0.2.2")
+    added = set(needed.on_bare_host(mirror, "debian")) - set(needed.on_bare_host(others, "debian"))
+    assert added == set(needed.MIRROR)
+    without = settings(mirror_address="192.0.2.2", mirror_serve=True, host_roles=["vulkan"])
+    assert not added & set(needed.on_bare_host(without, "debian"))
+
+
 @pytest.mark.parametrize(
     ("role", "package"), [("vulkan", "mesa-vulkan-drivers"), ("docker", "docker.io")]
 )

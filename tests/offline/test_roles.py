@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 from jinja2 import Environment, UndefinedError, meta, nodes
+from tests.support import mirrors
 from tests.support.hosts import host_facts, settings
 
 from apuhost import roles
 from apuhost import settings as module
-from apuhost.changes import boot, compose, docker, docker_ce, kernel, models
+from apuhost.changes import boot, compose, docker, docker_ce, kernel, models, serving
 from apuhost.derived import derive
 from apuhost.roles import RoleError
 
@@ -69,6 +70,7 @@ def given(role: str) -> Mapping[str, object]:
         "ollama": compose.values(compose.PATH, derived, facts),
         "models": models.values(derived),
         "boot": boot.values(derived),
+        "mirror": serving.values(derived, mirrors.lock()),
     }
     return values[role]
 

@@ -98,6 +98,7 @@ PARTS: Mapping[str, str] = {
     "units": stack.units({}),
     "firewall": stack.firewall(),
     "mirror": "",
+    "mirror_serving": "end\n",
     "boots": stack.boots(),
 }
 """Every probe's text but the GRUB files', modprobe's, and the files that the roles render."""

@@ -23,6 +23,9 @@ CERTIFICATES = "ca-certificates"
 KEY_READER = "gpg"
 """Tells the fingerprint of the key that signs Docker's own packages."""
 
+MIRROR = ("docker-registry", "nginx", "openssl")
+"""What serves a bundle, and makes the certificate for it."""
+
 CONTROLLER = ("git", "make", "openssh-client", "python3-venv")
 """What the machine that runs apuhost needs."""
 
@@ -34,8 +37,8 @@ def engine(source: str, family: str) -> tuple[str, ...]:
 
 def on_bare_host(settings: Settings, family: str) -> tuple[str, ...]:
     """Every package that a deploy may install where nothing of it is there yet, sorted."""
-    roles = settings.host.host_roles
-    found: set[str] = set()
+    roles = settings.applied
+    found: set[str] = set(MIRROR) if settings.mirror.mirror_serve and "mirror" in roles else set()
     if "vulkan" in roles:
         found |= {*settings.vulkan.vulkan_packages, FIRMWARE[family]}
     if "docker" in roles:

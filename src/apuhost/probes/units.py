@@ -15,6 +15,8 @@ UNITS = (
     "apuhost-firewall.service",
     "apuhost-boot.service",
     "apuhost-boot.timer",
+    "apuhost-registry.service",
+    "apuhost-files.service",
 )
 
 RELOADED = "/run/apuhost/docker-reloaded"

@@ -5,11 +5,12 @@ from apuhost.derived import Derived
 from apuhost.host_facts import HostFacts
 from apuhost.settings import Settings
 from apuhost.verdicts import Verdict
+from apuhost.verdicts.serving import serving
 
 IDS = verdict_ids.MIRROR
 """What `verdicts` answers, in its order."""
 
 
-def verdicts(settings: Settings, derived: Derived, facts: HostFacts) -> tuple[Verdict, ...]:  # noqa: ARG001
+def verdicts(_: Settings, derived: Derived, facts: HostFacts) -> tuple[Verdict, ...]:
     """Every verdict of this concern, in a fixed order."""
-    return ()
+    return (serving(derived, facts),)
