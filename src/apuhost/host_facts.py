@@ -25,6 +25,7 @@ from apuhost.probes import (
     disk,
     dmi_memory,
     docker,
+    dpkg_status,
     firewall,
     generation,
     gpu_firmware,
@@ -184,6 +185,11 @@ class HostFacts:
     def packages(self) -> packages.Packages:
         """Installed packages."""
         return self._read("packages", packages.parse)
+
+    @cached_property
+    def dpkg_status(self) -> dpkg_status.DpkgStatus:
+        """Dpkg's database, of facts that were saved."""
+        return self._read("dpkg_status", dpkg_status.parse)
 
     @cached_property
     def apt_sources(self) -> apt_sources.AptSources:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from types import ModuleType
 
-from apuhost.probes import generation, repetition
+from apuhost.probes import dpkg_status, generation, repetition
 from apuhost.probes.container_commands import CHOOSE, CONTAINER
 from apuhost.probes.pairs import whole_number
 
@@ -27,7 +27,10 @@ PROBES: Mapping[str, ModuleType] = {
 ACTIVE_PROBES: Mapping[str, ModuleType] = {"generation": generation, "repetition": repetition}
 """Asked only when somebody wants it (--active): they make the host work."""
 
-_EVERY: Mapping[str, ModuleType] = {**PROBES, **ACTIVE_PROBES}
+SAVED_PROBES: Mapping[str, ModuleType] = {"dpkg_status": dpkg_status}
+"""Asked only when facts are saved: who judges the host on the spot asks the host itself."""
+
+_EVERY: Mapping[str, ModuleType] = {**PROBES, **ACTIVE_PROBES, **SAVED_PROBES}
 
 _JUDGED_ONLY = frozenset(
     {"boots", "container_packages", "cpuinfo", "dmi_memory", "gpu_firmware", "iommu", "kernel_log"}

@@ -19,7 +19,9 @@ from apuhost.probes import (
     os_release,
 )
 from apuhost.probes.pairs import pairs, whole_number
-from apuhost.round_trip import PROBES
+from apuhost.round_trip import PROBES, SAVED_PROBES
+
+EVERY = {**PROBES, **SAVED_PROBES}
 
 # Text as a host may send it: any character, undecodable bytes, and the words that parsers know.
 HOSTILE = st.text(st.characters(), max_size=200) | st.lists(
@@ -45,20 +47,20 @@ HOSTILE = st.text(st.characters(), max_size=200) | st.lists(
 ).map("".join)
 
 
-@pytest.mark.parametrize("name", PROBES)
+@pytest.mark.parametrize("name", EVERY)
 @given(text=HOSTILE)
 def test_no_text_makes_a_probe_raise_anything_but_parse_error(name: str, text: str) -> None:
     try:
-        PROBES[name].parse(text)
+        EVERY[name].parse(text)
     except ParseError as error:
         assert "\n" not in str(error)
 
 
-@pytest.mark.parametrize("name", PROBES)
+@pytest.mark.parametrize("name", EVERY)
 @given(cut=st.integers(0, 400))
 def test_a_cut_answer_is_read_or_refused(name: str, cut: int) -> None:
     try:
-        PROBES[name].parse(PARTS.get(name, "==> 9 /etc/default/grub\nA=1\nB=2\n\n")[:cut])
+        EVERY[name].parse(PARTS.get(name, "==> 9 /etc/default/grub\nA=1\nB=2\n\n")[:cut])
     except ParseError:
         return
 

@@ -1,5 +1,6 @@
 """Real apt solves what a bundle needs on Debian's mirror, and reads the repository made of it."""
 
+import re
 import shutil
 import subprocess
 import tempfile
@@ -11,10 +12,12 @@ import pytest
 from tests.support import repository as made
 from tests.support.repository import TARGET, Cache
 
-from apuhost.bundle import apt, blobs, debs, repository
+from apuhost.bundle import apt, blobs, debs, repository, simulation
 from apuhost.bundle.item import BundleError
 from apuhost.bundle.openpgp import Key
+from apuhost.bundle.simulation import Simulated
 from apuhost.lockfile import Lock
+from apuhost.probes.dpkg_status import DpkgStatus
 from apuhost.rehearsal.image import as_root
 
 pytestmark = pytest.mark.skipif(
@@ -84,6 +87,70 @@ def test_what_the_target_has_is_left_out(
 def control(file: Path) -> str:
     done = subprocess.run(["dpkg-deb", "-f", file], stdout=subprocess.PIPE, check=True)
     return done.stdout.decode()
+
+
+def status_of(*paragraphs: str, foreign: tuple[str, ...] = ()) -> DpkgStatus:
+    """A host that has these packages."""
+    text = "\n".join(f"Status: install ok installed\n{each.strip()}\n" for each in paragraphs)
+    return DpkgStatus(TARGET.architecture, foreign, text)
+
+
+@pytest.fixture
+def libraries(lock: Lock, cache: Cache) -> tuple[str, ...]:
+    """What every host has of jq's dependencies."""
+    names = ("gcc-14-base", "libc6", "libgcc-s1")
+    return tuple(control(cache.file(deb.file)) for deb in lock.debs if deb.name in names)
+
+
+def simulated(bundle: Path, folder: Path, status: DpkgStatus) -> Simulated:
+    with simulation.root(folder, bundle, TARGET, status) as root:
+        return simulation.simulated(root, ["jq"])
+
+
+def test_a_host_takes_what_it_lacks(
+    bundle: Path, libraries: tuple[str, ...], tmp_path: Path
+) -> None:
+    found = simulated(bundle, tmp_path, status_of(*libraries))
+    assert {each.name for each in found.installed} == {"jq", "libjq1", "libonig5"}
+    assert {each.before for each in found.installed} == {""}
+    assert (found.removed, found.downgraded) == ((), ())
+
+
+OWN = "Package: own\nVersion: 1\nArchitecture: all\nMaintainer: me\nDescription: x\n"
+
+
+def test_a_package_that_would_go_is_named(
+    bundle: Path, libraries: tuple[str, ...], tmp_path: Path
+) -> None:
+    status = status_of(*libraries, f"{OWN}Conflicts: libjq1\n")
+    assert simulated(bundle, tmp_path, status).removed == ("own",)
+
+
+def older(paragraph: str, architecture: str = "amd64") -> str:
+    text = re.sub(r"^Version: .*", "Version: 2.0", paragraph, flags=re.MULTILINE)
+    return text.replace("Architecture: amd64", f"Architecture: {architecture}")
+
+
+def test_a_library_of_two_architectures_would_break_one(
+    bundle: Path, libraries: tuple[str, ...], tmp_path: Path
+) -> None:
+    """The bundle has the newer one for amd64 alone, and both must be the same (Multi-Arch)."""
+    (libc,) = (each for each in libraries if "Package: libc6\n" in each)
+    bare = re.sub(r"^(?:Pre-)?(?:Depends|Breaks): .*\n", "", libc, flags=re.MULTILINE)
+    status = status_of(older(bare), older(bare, "i386"), foreign=("i386",))
+    assert simulated(bundle, tmp_path, status).removed == ("libc6:i386",)
+
+
+def test_a_package_that_is_held_keeps_others_away(
+    bundle: Path, libraries: tuple[str, ...], tmp_path: Path
+) -> None:
+    held = OWN.replace("own", "libjq1").replace("all", "amd64")
+    status = status_of(*libraries, held)
+    text = status.text.replace(
+        "install ok installed\nPackage: libjq1", "hold ok installed\nPackage: libjq1"
+    )
+    with pytest.raises(BundleError, match="libjq1"):
+        simulated(bundle, tmp_path, replace(status, text=text))
 
 
 def test_this_machines_apt_reads_the_repository(bundle: Path, tmp_path: Path) -> None:

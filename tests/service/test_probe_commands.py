@@ -29,6 +29,7 @@ from apuhost.probes import (
     container_packages,
     containers,
     docker,
+    dpkg_status,
     firewall,
     model_store,
     ollama_api,
@@ -960,3 +961,13 @@ def test_of_dockerds_flags_only_that_of_its_rules_is_read(host: Host) -> None:
         daemon.communicate()
     assert firewall.parse(text).without_rules == "--iptables=false"
     assert SECRET not in text
+
+
+@pytest.mark.skipif(not shutil.which("dpkg"), reason="dpkg is not here")
+def test_dpkgs_database_is_read_whole_and_smaller() -> None:
+    found = dpkg_status.parse(run(dpkg_status.COMMAND, {"PATH": os.environ["PATH"]}))
+    file = Path("/var/lib/dpkg/status").read_text(errors="surrogateescape")
+    names = [line for line in file.splitlines() if line.startswith("Package: ")]
+    assert [line for line in found.text.splitlines() if line.startswith("Package: ")] == names
+    assert len(found.text) < len(file) / 2
+    assert "Description" not in found.text

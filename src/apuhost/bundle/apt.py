@@ -6,7 +6,7 @@ Of /etc/apt only the way to the network is taken over (proxies, certificates, ch
 import os
 import re
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,10 +60,13 @@ class Root:
 
 
 @contextmanager
-def root(folder: Path, target: Target, text: str, status: str) -> Iterator[Root]:
+def root(
+    folder: Path, target: Target, text: str, status: str, foreign: Sequence[str] = ()
+) -> Iterator[Root]:
     """A root with these sources and dpkg's status file; its lists stay for the next time.
 
-    Who comes second to the same folder waits.
+    Packages of `foreign` architectures may be there, too. Who comes second to the same folder
+    waits.
 
     Raises:
         BundleError: apt is not here, or the sources switch off that signatures are checked.
@@ -76,22 +79,23 @@ def root(folder: Path, target: Target, text: str, status: str) -> Iterator[Root]
         )
         (folder / "status").write_text(status, encoding="utf-8")
         dump = _started(("apt-config", "dump"), {}).stdout
-        (folder / "apt.conf").write_text(configuration(folder, target) + network(dump))
+        (folder / "apt.conf").write_text(configuration(folder, target, foreign) + network(dump))
         yield Root(folder, target.suite)
 
 
-def configuration(folder: Path, target: Target) -> str:
+def configuration(folder: Path, target: Target, foreign: Sequence[str] = ()) -> str:
     """apt.conf(5) of a root. APT_CONFIG is read first, and so decides where the others are.
 
     The sandbox's user could not read a folder below a home; the lists' signatures are what counts.
     Phased updates are taken always: whether a machine is in a phase depends on its own id.
     """
+    architectures = " ".join(f'"{each}";' for each in (target.architecture, *foreign))
     return f"""\
 Dir "{folder}/";
 Dir::State::status "{folder}/status";
 Dir::Etc::Trusted "{folder}/none";
 APT::Architecture "{target.architecture}";
-APT::Architectures {{ "{target.architecture}"; }};
+APT::Architectures {{ {architectures} }};
 APT::Install-Recommends "false";
 APT::Sandbox::User "root";
 APT::Get::Always-Include-Phased-Updates "true";

@@ -19,6 +19,7 @@ from apuhost.bundle.item import BundleError, Item, Text
 from apuhost.lockfile import Blob, Lock, Target, Wheel
 from apuhost.web import Get
 
+_FOLDER = "wheels"
 _MACHINES = {"amd64": "x86_64", "arm64": "aarch64"}
 _GLIBC = 36
 """The minor version of Debian 12's, the oldest of the distributions that apuhost runs on."""
@@ -51,14 +52,41 @@ def resolve(target: Target, requirements: Path, cache: Path, get: Get) -> tuple[
 def items(lock: Lock) -> Iterator[Item]:
     """The wheels."""
     for wheel in lock.wheels:
-        yield Item(f"wheels/{wheel.name}", wheel.file, wheel.url)
+        yield Item(f"{_FOLDER}/{wheel.name}", wheel.file, wheel.url)
 
 
 def texts(lock: Lock) -> Iterator[Text]:
     """requirements.txt with a hash for each wheel: pip takes no other (--require-hashes)."""
     if lock.wheels:
         lines = "".join(f"{_requirement(wheel)}\n" for wheel in lock.wheels)
-        yield Text("wheels/requirements.txt", lines.encode())
+        yield Text(f"{_FOLDER}/requirements.txt", lines.encode())
+
+
+def check(folder: Path, target: Target) -> None:
+    """Whether a bundle's wheels can be installed for the target's Python, with no index.
+
+    pip itself resolves them, each by its hash; what a package needs beyond them, it names. Markers
+    (PEP 508) count as on this machine's Python: requirements.lock holds for all of them.
+
+    Raises:
+        BundleError: pip's own words.
+    """
+    found = folder / _FOLDER
+    done = _pip(
+        *(
+            "--isolated",
+            "install",
+            "--quiet",
+            "--dry-run",
+            "--no-index",
+            "--find-links",
+            str(found),
+        ),
+        *("--require-hashes", "--ignore-installed", *_of_target(target)),
+        *("-r", str(found / "requirements.txt")),
+    )
+    if done.returncode:
+        raise BundleError(_why(done.stderr, target, f"{found}"))
 
 
 def platforms(architecture: str) -> tuple[str, ...]:
@@ -83,30 +111,39 @@ def _requirement(wheel: Wheel) -> str:
 
 
 def _report(target: Target, requirements: str) -> list[dict[str, Any]]:
+    done = _pip(
+        *("install", "--quiet", "--dry-run", "--report", "-", "--no-deps", "--ignore-installed"),
+        *(*_of_target(target), "-r", "/dev/stdin"),
+        given=requirements,
+    )
+    if done.returncode:
+        raise BundleError(_why(done.stderr, target, "this machine's package index"))
+    return list(json.loads(done.stdout)["install"])
+
+
+def _of_target(target: Target) -> Iterator[str]:
     # pip takes another Python's wheels only with a folder to install them to; nothing goes there.
-    done = subprocess.run(
-        [
-            *(sys.executable, "-m", "pip", "install", "--quiet", "--dry-run", "--report", "-"),
-            *("--no-deps", "--ignore-installed", "--only-binary=:all:", "--target", "/nowhere"),
-            *("--python-version", target.python, "--implementation", "cp"),
-            *(word for tag in platforms(target.architecture) for word in ("--platform", tag)),
-            *("-r", "/dev/stdin"),
-        ],
-        input=requirements,
+    yield from ("--only-binary=:all:", "--target", "/nowhere")
+    yield from ("--python-version", target.python, "--implementation", "cp")
+    for tag in platforms(target.architecture):
+        yield from ("--platform", tag)
+
+
+def _pip(*words: str, given: str = "") -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "pip", *words],
+        input=given,
         capture_output=True,
         text=True,
         check=False,
     )
-    if done.returncode:
-        raise BundleError(_why(done.stderr, target))
-    return list(json.loads(done.stdout)["install"])
 
 
-def _why(said: str, target: Target) -> str:
+def _why(said: str, target: Target, index: str) -> str:
     if missing := _MISSING.search(said):
         return (
             f"{missing[1]} has no wheel for Python {target.python} on {target.architecture} in"
-            " this machine's package index: lock another version of it"
+            f" {index}: lock another version of it"
         )
     errors = [line for line in said.splitlines() if line.startswith("ERROR:")]
     return f"pip: {(errors or said.splitlines() or ['it failed'])[-1]}"

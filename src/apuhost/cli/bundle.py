@@ -71,11 +71,15 @@ def verify(
     older: Annotated[
         str, typer.Option("--older", metavar="REASON", help="let an older serial in, and say why")
     ] = "",
+    hosts: Annotated[
+        list[Path] | None,
+        typer.Option("--for", metavar="FACTS", help="does it fit hosts whose facts were saved?"),
+    ] = None,
 ) -> None:
     """Is it signed by one of ours, whole, and no older than the last one here?"""
     from apuhost.commands import bundle as command
 
-    raise typer.Exit(command.verify(folder, signers, older))
+    raise typer.Exit(command.verify(folder, signers, older, hosts or []))
 
 
 @app.command("list")

@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from apuhost import inventory, places, roles
+from apuhost import evidence, inventory, places, roles
 from apuhost.bundle import (
     building,
     difference,
+    fit,
     joining,
     listing,
     locking,
@@ -17,14 +19,20 @@ from apuhost.bundle import (
     splitting,
 )
 from apuhost.bundle import verifying as checking
+from apuhost.bundle.fit import Case
 from apuhost.bundle.item import BundleError
 from apuhost.bundle.locking import Asked
 from apuhost.bundle.manifest import Entry
+from apuhost.bundle.verifying import Bundle
 from apuhost.commands import output
 from apuhost.commands.progress import progress
+from apuhost.host_facts import HostFacts
 from apuhost.lockfile import Lock, LockError, Target, parse
 from apuhost.lockfile import as_text as lock_text
 from apuhost.report import visible
+from apuhost.settings import Settings
+
+_MARKS = {True: "ok", False: "FAIL", None: "?"}
 
 
 @dataclass(frozen=True)
@@ -84,8 +92,12 @@ def build(file: Path, folder: Path, key: Path) -> int:
     return 0
 
 
-def verify(folder: Path, signers: Path, reason: str) -> int:
-    """Signature, then every hash, then what it says of itself; exit 1 when it must not be used."""
+def verify(folder: Path, signers: Path, reason: str, hosts: Sequence[Path]) -> int:
+    """Signature, then every hash, then whether it fits hosts by the facts that were saved of them.
+
+    Exit 1: it must not be used, or does not fit; 2: of some host that cannot be told.
+    """
+    saved = [(name, *each) for path in hosts for name, each in evidence.load(path).items()]
     listed, signer = checking.signed(folder, signers)
     total = sum(each.size for each in listed.files)
     print(visible(f"signed by  {signer.identity} ({signer.fingerprint})"))
@@ -93,9 +105,20 @@ def verify(folder: Path, signers: Path, reason: str) -> int:
     about = f"serial {listed.serial}, locked {listed.created}"
     print(f"           {about}, {sizes.shown(total)}, {count} files")
     with progress("hashed", total) as told:
-        checking.verified(folder, signers, told, reason)
+        bundle = checking.verified(folder, signers, told, reason)
     print(f"hashes     {count} of {count} good")
-    return 0
+    found = [each for host in saved for each in _fitting(bundle, *host)]
+    return 1 if False in found else 2 if None in found else 0
+
+
+def _fitting(bundle: Bundle, name: str, settings: Settings, facts: HostFacts) -> list[bool | None]:
+    """Print whether it fits a host, a line for each question."""
+    print(visible(f"for {name}, as of {facts.gathered}"))
+    with TemporaryDirectory() as scratch:
+        answers = list(fit.answers(Case(bundle, settings, facts, Path(scratch))))
+    for each in answers:
+        print(visible(f"{_MARKS[each.fits]:4}  {each.subject:9}  {each.said}"))
+    return [each.fits for each in answers]
 
 
 def carried(folder: Path, signers: Path) -> int:

@@ -9,6 +9,7 @@ from apuhost import evidence, inventory, redaction
 from apuhost.gather import Unreachable, gather
 from apuhost.redaction import Read
 from apuhost.report import visible
+from apuhost.round_trip import PROBES, SAVED_PROBES
 from apuhost.settings import resolve
 from apuhost.verdicts.host import verdicts
 
@@ -22,7 +23,7 @@ def run(path: Path, limits: Sequence[str], output: Path, change: Change) -> int:
     hosts = inventory.load(path, limits)
     inventory.settings(path, hosts)
     evidence.check(output)
-    facts = gather(hosts)
+    facts = gather(hosts, (*PROBES, *SAVED_PROBES))
     read, status = [], 0
     for host in hosts:
         found = facts[host.name]

@@ -15,7 +15,7 @@ from apuhost.evidence.files import EvidenceError
 from apuhost.evidence.index import INDEX
 from apuhost.host_facts import HostFacts
 from apuhost.probes import ParseError, boots
-from apuhost.round_trip import PROBES, Reading
+from apuhost.round_trip import PROBES, SAVED_PROBES, Reading
 from apuhost.settings import Settings, resolve
 
 Saved = tuple[Settings, HostFacts]
@@ -95,7 +95,8 @@ def _settings(path: Path, host: str, data: Mapping[str, Any]) -> Settings:
 
 def _facts(folder: Path, told: index.Index) -> HostFacts:
     readings, lost = {}, {}
-    for name in PROBES:  # only known names become paths: a facts folder may come from anywhere
+    # Only known names become paths: a facts folder may come from anywhere.
+    for name in (*PROBES, *SAVED_PROBES):
         file = folder / f"{name}.txt"
         if name not in told.status or not os.path.lexists(file):
             continue

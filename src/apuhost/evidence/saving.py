@@ -12,7 +12,7 @@ from apuhost.host_facts import HostFacts
 from apuhost.inventory import Host
 from apuhost.probes import boots
 from apuhost.probes.secrets import without_boot_passwords, without_logins
-from apuhost.round_trip import PROBES
+from apuhost.round_trip import PROBES, SAVED_PROBES
 
 
 def check(folder: Path) -> None:
@@ -75,7 +75,7 @@ def _refuse_foreign(folder: Path) -> None:
     Raises:
         EvidenceError: somebody else's folder, or somebody's notes beside the facts.
     """
-    ours = {INDEX, *(f"{name}.txt" for name in PROBES)}
+    ours = {INDEX, *(f"{name}.txt" for name in (*PROBES, *SAVED_PROBES))}
     if folder.exists() and not (
         folder.is_dir() and {path.name for path in folder.iterdir()} <= ours
     ):

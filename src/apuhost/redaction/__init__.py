@@ -25,6 +25,7 @@ Read = tuple[Host, HostFacts]
 # Their texts have versions of four numbers, and no address.
 _WITHOUT_ADDRESSES = {
     "dmi_memory",
+    "dpkg_status",
     "gpu_firmware",
     "kernel",
     "os_release",

@@ -26,13 +26,18 @@ MODELS_FOLDER = f"{compose.STORE}/models"
 
 def _image_room(derived: Derived, facts: HostFacts) -> Iterator[str]:
     due = ollama_changes.image(derived, facts)
-    yield from lacking(_images(derived, facts), IMAGE_BYTES if due else 0, facts)
+    yield from lacking(images_at(derived, facts), IMAGE_BYTES if due else 0, facts)
 
 
-def _images(derived: Derived, facts: HostFacts) -> str:
+def images_at(derived: Derived, facts: HostFacts) -> str:
     """Where an engine puts images: containerd's store is not in Docker's own folder."""
     if facts.docker.containerd_store:
         return CONTAINERD
+    return volumes_at(derived, facts)
+
+
+def volumes_at(derived: Derived, facts: HostFacts) -> str:
+    """Where an engine has its volumes, or will have them."""
     return derived.settings.docker.docker_data_root or facts.docker.data_root or "/var/lib/docker"
 
 
