@@ -175,7 +175,7 @@ def site(monkeypatch: pytest.MonkeyPatch) -> Path:
     hosts = (SITE_HOST[0], Host("minipc", (), {}))
     found = {"lab-box7": SITE_HOST[1], "minipc": Unreachable("no route to host")}
     monkeypatch.setattr(inventory, "load", lambda path, limits: hosts)
-    monkeypatch.setattr(command, "gather", lambda hosts: found)
+    monkeypatch.setattr(command, "gather", lambda hosts, probes: found)
     return Path("site.py")
 
 

@@ -12,7 +12,7 @@ import pytest
 from tests.support import repository as made
 from tests.support.repository import TARGET, Cache
 
-from apuhost.bundle import apt, blobs, debs, repository, simulation
+from apuhost.bundle import apt, blobs, control, debs, repository, simulation
 from apuhost.bundle.item import BundleError
 from apuhost.bundle.openpgp import Key
 from apuhost.bundle.simulation import Simulated
@@ -74,7 +74,7 @@ def test_what_the_target_has_is_left_out(
 ) -> None:
     there = [deb for deb in lock.debs if deb.name in ("gcc-14-base", "libc6", "libgcc-s1")]
     status = "\n".join(
-        f"Status: install ok installed\n{control(cache.file(deb.file))}" for deb in there
+        f"Status: install ok installed\n{fields(cache.file(deb.file))}" for deb in there
     )
     source = repository.source(bundle, TARGET.suite)
     releases, found = debs.resolve(TARGET, ["jq"], source, tmp_path, status)
@@ -84,7 +84,7 @@ def test_what_the_target_has_is_left_out(
     assert blobs.place(release.inrelease, tmp_path).read_bytes() == signed.read_bytes()
 
 
-def control(file: Path) -> str:
+def fields(file: Path) -> str:
     done = subprocess.run(["dpkg-deb", "-f", file], stdout=subprocess.PIPE, check=True)
     return done.stdout.decode()
 
@@ -99,7 +99,7 @@ def status_of(*paragraphs: str, foreign: tuple[str, ...] = ()) -> DpkgStatus:
 def libraries(lock: Lock, cache: Cache) -> tuple[str, ...]:
     """What every host has of jq's dependencies."""
     names = ("gcc-14-base", "libc6", "libgcc-s1")
-    return tuple(control(cache.file(deb.file)) for deb in lock.debs if deb.name in names)
+    return tuple(fields(cache.file(deb.file)) for deb in lock.debs if deb.name in names)
 
 
 def simulated(bundle: Path, folder: Path, status: DpkgStatus) -> Simulated:
@@ -207,6 +207,17 @@ def test_the_same_lock_and_key_give_the_same_bytes(lock: Lock, cache: Cache, key
         if mine != theirs
     }
     assert differing == {"InRelease", "Release"}
+
+
+def test_each_package_is_opened_once(
+    lock: Lock, cache: Cache, key: Key, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copies = {deb.file: tmp_path / str(number) for number, deb in enumerate(lock.debs)}
+    for blob, copy in copies.items():
+        copy.write_bytes(cache.file(blob).read_bytes())
+    first = tuple(repository.texts(lock, copies.__getitem__, key))
+    monkeypatch.setattr(control, "subprocess", None)
+    assert tuple(repository.texts(lock, copies.__getitem__, key)) == first
 
 
 def test_the_key_is_its_owners_alone_and_its_agent_gone(key: Key) -> None:

@@ -4,10 +4,9 @@ The signature comes last and goes first: a folder whose build was broken off is 
 there already and right is left alone, so a build that is begun again goes on.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 
 from apuhost import lockfile, web
@@ -25,17 +24,24 @@ from apuhost.bundle import (
     toolkit,
     wheels,
 )
-from apuhost.bundle.cache import Progress, fetch
+from apuhost.bundle.cache import Progress, fetch, has
 from apuhost.bundle.item import Item, Text
-from apuhost.bundle.manifest import Entry
+from apuhost.bundle.manifest import LOCK, Entry
 from apuhost.bundle.openpgp import Key
-from apuhost.bundle.verifying import LOCK
 from apuhost.lockfile import Lock
 from apuhost.oci import credentials
 from apuhost.oci.registry import Registries
-from apuhost.web import Get
 
 _AT_ONCE = 4
+_IMAGES, _MODELS, _PLAIN = "images", "models", "plain"
+_WAYS: tuple[tuple[str, Callable[[Lock], Iterator[Item]]], ...] = (
+    (_IMAGES, images.items),
+    (_MODELS, models.items),
+    (_PLAIN, debs.items),
+    (_PLAIN, wheels.items),
+    (_PLAIN, files.items),
+)
+"""Each kind, and how it is asked for."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +63,7 @@ class Order:
 
 def size(locked: Lock) -> int:
     """Bytes that a build fetches, each file as often as it is in the bundle."""
-    everything = chain(*(kind.items(locked) for kind in (images, models, debs, wheels, files)))
-    return sum(item.file.size for item in everything)
+    return sum(item.file.size for _, items in _WAYS for item in items(locked))
 
 
 def build(order: Order, folder: Path, told: Progress) -> None:
@@ -83,31 +88,40 @@ def _listed(locked: Lock, entries: list[Entry]) -> manifest.Manifest:
 
 
 def _fetched(order: Order, told: Progress) -> list[Item]:
-    """Everything is in the cache then; several at once, since most is waiting."""
-    known, locked = credentials.read(), order.lock
+    """Everything is in the cache then; where it was, nobody is asked."""
+    wanted = [(item, way) for way, items in _WAYS for item in items(order.lock)]
+    missing = []
+    for item, way in wanted:
+        if has(order.cache, item):
+            told(item.file.size)
+        else:
+            missing.append((item, way))
+    if missing:
+        _fetch(order.cache, missing, told)
+    return [item for item, _ in wanted]
+
+
+def _fetch(cache: Path, missing: Iterable[tuple[Item, str]], told: Progress) -> None:
+    """Several at once, since most is waiting."""
+    known = credentials.read()
     with (
         Registries(known) as registries,
         Registries(known, models.ACCEPT) as model_registries,
         web.client() as client,
         ThreadPoolExecutor(_AT_ONCE) as pool,
     ):
-        plain = web.getter(client)
-        ways: tuple[tuple[Get, Callable[[Lock], Iterator[Item]]], ...] = (
-            (registries.get, images.items),
-            (model_registries.get, models.items),
-            (plain, debs.items),
-            (plain, wheels.items),
-            (plain, files.items),
-        )
-        asked = [(item, get) for get, items in ways for item in items(locked)]
-        fetching = [pool.submit(fetch, order.cache, item, get, told) for item, get in asked]
+        gets = {
+            _IMAGES: registries.get,
+            _MODELS: model_registries.get,
+            _PLAIN: web.getter(client),
+        }
+        fetching = [pool.submit(fetch, cache, item, gets[way], told) for item, way in missing]
         try:
             for each in fetching:
                 each.result()
         except BaseException:
             pool.shutdown(cancel_futures=True, wait=False)
             raise
-    return [item for item, _ in asked]
 
 
 def _texts(order: Order) -> Iterator[Text]:

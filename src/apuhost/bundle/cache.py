@@ -56,11 +56,11 @@ def fetch(cache: Path, item: Item, get: Get, progress: Progress = unheard) -> Pa
     blob = cache.joinpath(*item.file.digest.split(":"))
     part = blob.with_name(f"{blob.name}.part")
     try:
-        if _is_here(blob, item):
+        if has(cache, item):
             progress(item.file.size)
             return blob
         with locks.exclusive(part):
-            if _is_here(blob, item):  # the run that we waited for
+            if has(cache, item):  # the run that we waited for
                 part.unlink()
                 progress(item.file.size)
             else:
@@ -71,7 +71,9 @@ def fetch(cache: Path, item: Item, get: Get, progress: Progress = unheard) -> Pa
     return blob
 
 
-def _is_here(blob: Path, item: Item) -> bool:
+def has(cache: Path, item: Item) -> bool:
+    """Whether a file is here already."""
+    blob = cache.joinpath(*item.file.digest.split(":"))
     return blob.is_file() and blob.stat().st_size == item.file.size
 
 

@@ -7,13 +7,12 @@ built again when those have changed. The hashes are the lock's, so nothing is ha
 import gzip
 import hashlib
 import io
-import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from email.utils import format_datetime
 from pathlib import Path
 
-from apuhost.bundle import debs
+from apuhost.bundle import control, debs
 from apuhost.bundle.item import BundleError, Text
 from apuhost.bundle.openpgp import Key
 from apuhost.lockfile import Blob, Deb, Lock, Target
@@ -30,7 +29,7 @@ def texts(lock: Lock, files: Callable[[Blob], Path], key: Key) -> Iterator[Text]
     if not lock.debs:
         return
     created = datetime.fromisoformat(lock.created).astimezone(UTC)
-    lists = packages_lists({deb: _control(files(deb.file)) for deb in lock.debs}, lock.target)
+    lists = packages_lists({deb: control.of(files(deb.file)) for deb in lock.debs}, lock.target)
     release = release_text(lists, lock.target, created)
     suite = f"apt/dists/{lock.target.suite}"
     yield Text("apt/key.asc", key.public())
@@ -93,17 +92,6 @@ def _paragraph(deb: Deb, control: str) -> str:
 
 def _is_field(line: str) -> bool:
     return not line.startswith((" ", "\t")) and ": " in line
-
-
-def _control(file: Path) -> str:
-    done = subprocess.run(
-        ["dpkg-deb", "--field", str(file)], stdin=subprocess.DEVNULL, capture_output=True,
-        check=False,
-    )  # fmt: skip
-    if done.returncode:
-        said = " ".join(done.stderr.decode(errors="replace").split())
-        raise BundleError(f"{file}: no Debian package: {said}")
-    return done.stdout.decode(errors="surrogateescape")
 
 
 def _gzipped(plain: bytes) -> bytes:

@@ -6,13 +6,12 @@ from pathlib import Path
 from apuhost import lockfile
 from apuhost.bundle import hashing, manifest, plain, serials, signature
 from apuhost.bundle.hashing import Told
-from apuhost.bundle.manifest import Manifest, ManifestError
+from apuhost.bundle.manifest import LOCK, Manifest, ManifestError
 from apuhost.bundle.plain import NotPlainError
 from apuhost.bundle.refusal import DamagedError, Fault, RefusedError
 from apuhost.bundle.signature import Signer
 from apuhost.lockfile import Lock, LockError
 
-LOCK = "lock.json"
 MOST_LOCK_BYTES = 64 * 1024 * 1024
 
 

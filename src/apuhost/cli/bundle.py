@@ -59,9 +59,9 @@ def build(
     key: Annotated[Path, typer.Option("--key", metavar="KEY", help="the SSH key that signs")],
 ) -> None:
     """Fetch everything that a lock names, lay it out in DIR, and sign it."""
-    from apuhost.commands import bundle as command
+    from apuhost.commands import build as command
 
-    raise typer.Exit(command.build(lock, output, key))
+    raise typer.Exit(command.run(lock, output, key))
 
 
 @app.command()

@@ -7,13 +7,13 @@ from tempfile import TemporaryDirectory
 
 from apuhost import evidence, inventory, places, roles
 from apuhost.bundle import (
-    building,
     difference,
     fit,
     joining,
     listing,
     locking,
     manifest,
+    reading,
     signature,
     sizes,
     splitting,
@@ -27,7 +27,7 @@ from apuhost.bundle.verifying import Bundle
 from apuhost.commands import output
 from apuhost.commands.progress import progress
 from apuhost.host_facts import HostFacts
-from apuhost.lockfile import Lock, LockError, Target, parse
+from apuhost.lockfile import Lock, Target
 from apuhost.lockfile import as_text as lock_text
 from apuhost.report import visible
 from apuhost.settings import Settings
@@ -52,7 +52,7 @@ class Locked:
 def lock(path: Path, limits: Sequence[str], wanted: Locked) -> int:
     """Write the lock of an inventory's hosts; what changed against the file that was there."""
     output.check({"output": str(wanted.file)})
-    before = read(wanted.file) if wanted.file.exists() or wanted.kinds else None
+    before = reading.read(wanted.file) if wanted.file.exists() or wanted.kinds else None
     asked = _asked(path, limits, wanted, before)
     if before and wanted.kinds:
         found = locking.updated(asked, before, wanted.kinds)
@@ -80,16 +80,6 @@ def _target(wanted: Locked, before: Lock | None) -> Target:
     if before:
         return before.target
     raise BundleError(f"{wanted.file}: no lock yet: say --target, e.g. debian/trixie")
-
-
-def build(file: Path, folder: Path, key: Path) -> int:
-    """Make the folder the lock's bundle, signed."""
-    locked = read(file)
-    order = building.Order(locked, roles.CHECKOUT, _cache(), key)
-    with progress("fetched", building.size(locked)) as told:
-        building.build(order, folder, told)
-    print(f"{folder}  serial {locked.serial}, signed; to check it: apuhost bundle verify {folder}")
-    return 0
 
 
 def verify(folder: Path, signers: Path, reason: str, hosts: Sequence[Path]) -> int:
@@ -154,24 +144,9 @@ def join(volumes: Sequence[Path], folder: Path) -> int:
 
 def changes(old: Path, new: Path) -> int:
     """Print what changes from one lock, or bundle's folder, to another."""
-    for line in difference.lines(read(old), read(new)):
+    for line in difference.lines(reading.read(old), reading.read(new)):
         print(line)
     return 0
-
-
-def read(path: Path) -> Lock:
-    """The lock in a file, or in a bundle's folder.
-
-    Raises:
-        LockError: it cannot be read, or is none.
-    """
-    file = path / checking.LOCK if path.is_dir() else path
-    try:
-        return parse(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise LockError(f"{file}: {error.strerror}") from error
-    except (UnicodeDecodeError, LockError) as error:
-        raise LockError(f"{file}: {error}") from error
 
 
 def _own(folder: Path) -> list[Entry]:
