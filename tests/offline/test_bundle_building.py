@@ -7,6 +7,7 @@ import pytest
 from tests.offline.test_bundle_lock import LOCK
 from tests.offline.test_bundle_wants import FILE
 
+from apuhost import web
 from apuhost.bundle import blobs, building, control
 from apuhost.bundle.building import Order
 
@@ -21,7 +22,7 @@ def test_where_everything_was_fetched_nobody_is_asked(
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_bytes(b"5 are")
     monkeypatch.setattr(building, "Registries", None)
-    monkeypatch.setattr(building.web, "client", None)
+    monkeypatch.setattr(web, "client", None)
     found = building._fetched(Order(lock, tmp_path, tmp_path, tmp_path), told.append)
     assert sum(told) == sum(item.file.size for item in found) == building.size(lock)
 

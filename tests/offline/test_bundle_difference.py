@@ -112,11 +112,11 @@ def test_the_changes_lead_from_one_to_the_other(
 
 
 def test_the_carry_in_list_has_every_file_and_the_sum() -> None:
-    told = list(listing([entry("b", b"x" * 1500), entry("a", b"")]))
+    told = list(listing([entry("b/c", b"x" * 1500), entry("a", b"")], {"b/": "MIT"}))
     assert told == [
-        f"{'sha256':64}           bytes  file",
-        f"{entry('a', b'').sha256}               0  a",
-        f"{entry('b', b'x' * 1500).sha256}            1500  b",
+        f"{'sha256':64}           bytes  file  licence",
+        f"{entry('a', b'').sha256}               0  a     not stated",
+        f"{entry('b', b'x' * 1500).sha256}            1500  b/c   MIT",
         "2 files, 1500 bytes (1.5 kB)",
     ]
 

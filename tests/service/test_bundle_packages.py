@@ -12,7 +12,7 @@ import pytest
 from tests.support import repository as made
 from tests.support.repository import TARGET, Cache
 
-from apuhost.bundle import apt, blobs, control, debs, repository, simulation
+from apuhost.bundle import apt, blobs, control, copyrights, debs, repository, simulation
 from apuhost.bundle.item import BundleError
 from apuhost.bundle.openpgp import Key
 from apuhost.bundle.simulation import Simulated
@@ -218,6 +218,14 @@ def test_each_package_is_opened_once(
     first = tuple(repository.texts(lock, copies.__getitem__, key))
     monkeypatch.setattr(control, "subprocess", None)
     assert tuple(repository.texts(lock, copies.__getitem__, key)) == first
+
+
+def test_a_package_names_its_licences(lock: Lock, cache: Cache) -> None:
+    (jq,) = (deb for deb in lock.debs if deb.name == "jq")
+    file = cache.file(jq.file)
+    file.with_name(f"{file.name}.licence").unlink(missing_ok=True)
+    for _ in range(2):
+        assert "Expat" in copyrights.of(file, "jq", control.of(file)).split("; ")
 
 
 def test_the_key_is_its_owners_alone_and_its_agent_gone(key: Key) -> None:

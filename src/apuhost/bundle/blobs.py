@@ -3,6 +3,7 @@
 import hashlib
 import shutil
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from apuhost.lockfile import Blob
@@ -26,3 +27,16 @@ def keep(file: Path, cache: Path) -> Blob:
         Path(new.name).chmod(0o644)
         Path(new.name).replace(kept)
     return blob
+
+
+def beside(file: Path, ending: str, read: Callable[[], bytes]) -> bytes:
+    """What was once read out of a file that is named by its hash; `read` does it the first time."""
+    kept = file.with_name(f"{file.name}.{ending}")
+    try:
+        return kept.read_bytes()
+    except FileNotFoundError:
+        content = read()
+    with tempfile.NamedTemporaryFile(dir=kept.parent, prefix="new-", delete=False) as new:
+        new.write(content)
+    Path(new.name).replace(kept)
+    return content

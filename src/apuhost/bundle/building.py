@@ -16,6 +16,7 @@ from apuhost.bundle import (
     files,
     images,
     laying,
+    licences,
     manifest,
     models,
     openpgp,
@@ -28,7 +29,7 @@ from apuhost.bundle.cache import Progress, fetch, has
 from apuhost.bundle.item import Item, Text
 from apuhost.bundle.manifest import LOCK, Entry
 from apuhost.bundle.openpgp import Key
-from apuhost.lockfile import Lock
+from apuhost.lockfile import Blob, Lock
 from apuhost.oci import credentials
 from apuhost.oci.registry import Registries
 
@@ -126,10 +127,15 @@ def _fetch(cache: Path, missing: Iterable[tuple[Item, str]], told: Progress) -> 
 
 def _texts(order: Order) -> Iterator[Text]:
     locked = order.lock
+
+    def place(blob: Blob) -> Path:
+        return blobs.place(blob, order.cache)
+
     yield from images.texts(locked)
     yield from models.texts(locked)
     yield from wheels.texts(locked)
     key = Key(openpgp.home())
-    yield from repository.texts(locked, lambda blob: blobs.place(blob, order.cache), key)
+    yield from repository.texts(locked, place, key)
+    yield from licences.texts(locked, place)
     yield from toolkit.texts(locked, order.checkout)
     yield Text(LOCK, lockfile.as_text(locked).encode())

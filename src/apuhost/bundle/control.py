@@ -1,9 +1,9 @@
 """The control file of a Debian package, read once: a process for each of them takes seconds."""
 
 import subprocess
-import tempfile
 from pathlib import Path
 
+from apuhost.bundle import blobs
 from apuhost.bundle.item import BundleError
 
 
@@ -13,15 +13,7 @@ def of(file: Path) -> str:
     Raises:
         BundleError: it is no package.
     """
-    kept = file.with_name(f"{file.name}.control")
-    try:
-        return kept.read_bytes().decode(errors="surrogateescape")
-    except FileNotFoundError:
-        content = _read(file)
-    with tempfile.NamedTemporaryFile(dir=kept.parent, prefix="new-", delete=False) as new:
-        new.write(content)
-    Path(new.name).replace(kept)
-    return content.decode(errors="surrogateescape")
+    return blobs.beside(file, "control", lambda: _read(file)).decode(errors="surrogateescape")
 
 
 def _read(file: Path) -> bytes:

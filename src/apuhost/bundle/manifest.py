@@ -20,6 +20,7 @@ from apuhost.bundle.item import BundleError
 FORMAT = 1
 NAME = "manifest.json"
 LOCK = "lock.json"
+LICENCES = "licences.json"
 SIGNATURE = f"{NAME}.sig"
 OWN = (NAME, SIGNATURE)
 MOST_FILES = 100_000

@@ -3,16 +3,21 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from pydantic import TypeAdapter, ValidationError
+
 from apuhost import lockfile
 from apuhost.bundle import hashing, manifest, plain, serials, signature
 from apuhost.bundle.hashing import Told
-from apuhost.bundle.manifest import LOCK, Manifest, ManifestError
+from apuhost.bundle.manifest import LICENCES, LOCK, Manifest, ManifestError
 from apuhost.bundle.plain import NotPlainError
 from apuhost.bundle.refusal import DamagedError, Fault, RefusedError
 from apuhost.bundle.signature import Signer
 from apuhost.lockfile import Lock, LockError
 
-MOST_LOCK_BYTES = 64 * 1024 * 1024
+MOST_BYTES = 64 * 1024 * 1024
+"""Of a file that is read whole."""
+
+_STATED = TypeAdapter(dict[str, str])
 
 
 @dataclass(frozen=True)
@@ -61,16 +66,35 @@ def signed(folder: Path, signers: Path) -> tuple[Manifest, Signer]:
         raise RefusedError(f"{path}: {error}") from error
 
 
+def licences(folder: Path, listed: Manifest) -> dict[str, str]:
+    """The licences by path, of the very bytes whose hash is the manifest's.
+
+    Raises:
+        RefusedError: they are other ones.
+    """
+    if listed.entry(LICENCES) is None:
+        return {}
+    try:
+        return _STATED.validate_json(_content(folder, LICENCES, listed))
+    except (NotPlainError, ValidationError) as error:
+        raise RefusedError(f"{folder / LICENCES}: {error}") from error
+
+
 def _lock(folder: Path, listed: Manifest) -> Lock:
     """The lock, of the very bytes whose hash is the manifest's."""
     try:
-        content = plain.content(folder / LOCK, MOST_LOCK_BYTES)
-        if manifest.entry(LOCK, content) != listed.entry(LOCK):
-            raise DamagedError(str(folder), [Fault(LOCK, "not the manifest's")])
-        found = lockfile.parse(content.decode())
+        found = lockfile.parse(_content(folder, LOCK, listed).decode())
     except (NotPlainError, LockError, UnicodeDecodeError) as error:
         raise RefusedError(f"{folder / LOCK}: {error}") from error
     about = (found.serial, found.created, found.apuhost)
     if about != (listed.serial, listed.created, listed.apuhost):
         raise RefusedError(f"{folder}: {LOCK} and {manifest.NAME} are of two bundles")
     return found
+
+
+def _content(folder: Path, name: str, listed: Manifest) -> bytes:
+    """A file's bytes, if their hash is the manifest's."""
+    content = plain.content(folder / name, MOST_BYTES)
+    if manifest.entry(name, content) != listed.entry(name):
+        raise DamagedError(str(folder), [Fault(name, "not the manifest's")])
+    return content

@@ -114,7 +114,8 @@ def _fitting(bundle: Bundle, name: str, settings: Settings, facts: HostFacts) ->
 def carried(folder: Path, signers: Path) -> int:
     """Print the carry-in list of a signed bundle."""
     listed, _ = checking.signed(folder, signers)
-    for line in listing.lines([*listed.files, *_own(folder)]):
+    stated = checking.licences(folder, listed)
+    for line in listing.lines([*listed.files, *_own(folder)], stated):
         print(line)
     return 0
 
