@@ -22,6 +22,7 @@ IMAGE = re.compile(
 _PROJECT = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{1,127}")
 _LISTEN = re.compile(r"(?P<address>[0-9.]+|\[[0-9a-f:]+\]):(?P<port>[1-9][0-9]{0,4})")
+_BROADCAST = ip_network("255.255.255.255")
 _NETWORK = re.compile(r"[0-9A-Fa-f:.]+(/[0-9.]+)?")
 _DURATION = re.compile(r"([0-9]{1,5}(\.[0-9]{1,3})?(h|m|s|ms)){1,4}")
 _PLAIN = re.compile(r"[\x20-\x23\x25-\x7e]*")
@@ -193,7 +194,8 @@ def _no_network(text: str) -> str:
         return f"{text!r} is of IPv6, whence nobody comes to an IPv4 address"
     if network.is_loopback:
         return f"{text!r} is the host itself, which reaches the port in any case"
-    if network.is_unspecified or network.is_multicast or network.is_reserved:
+    # What else is reserved (240.0.0.0/4) stands for public addresses in masked facts.
+    if network.is_unspecified or network.is_multicast or network == _BROADCAST:
         return f"{text!r} is no sender's address"
     return ""
 
