@@ -13,6 +13,8 @@ from apuhost import roles
 from apuhost import settings as module
 from apuhost.changes import boot, compose, docker, docker_ce, kernel, models, serving
 from apuhost.derived import derive
+from apuhost.oci import hosts_toml
+from apuhost.probes.mirror import CERTIFICATE
 from apuhost.roles import RoleError
 
 ROLES = roles.names()
@@ -70,7 +72,10 @@ def given(role: str) -> Mapping[str, object]:
         "ollama": compose.values(compose.PATH, derived, facts),
         "models": models.values(derived),
         "boot": boot.values(derived),
-        "mirror": serving.values(derived, mirrors.lock()),
+        "mirror": {
+            **serving.values(derived, mirrors.lock()),
+            **hosts_toml.values("docker.io", derived.settings.mirror.registry, CERTIFICATE),
+        },
     }
     return values[role]
 

@@ -124,3 +124,21 @@ def diff(
     from apuhost.commands import bundle as command
 
     raise typer.Exit(command.changes(old, new))
+
+
+@app.command("mirror-config")
+def mirror_config(
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="containerd or kubespray")],
+    inventory: Annotated[Path, typer.Argument(metavar="INVENTORY")],
+    lock: Annotated[
+        Path, typer.Option("--lock", metavar="LOCK", help="of the bundle that the mirror serves")
+    ],
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="DIR", help="else one file to stdout")
+    ] = None,
+    limit: Annotated[list[str] | None, typer.Option("--limit", metavar="HOST")] = None,
+) -> None:
+    """Write what another program reads, to take images and files from the mirror."""
+    from apuhost.commands import mirror_config as command
+
+    raise typer.Exit(command.run(command.Asked(kind, inventory, limit or [], lock, output)))

@@ -40,12 +40,17 @@ def storage(images: Iterable[Image]) -> Storage:
     return Storage(tuple(sorted(data.items())), tuple(sorted(links.items())))
 
 
-def namespaced(repository: Repository) -> str:
-    """A repository's path in a registry that keeps those of many: a port's colon is no part of it.
+def namespace(host: str) -> str:
+    """The first part of a path in a registry that keeps those of many: it has no colon.
 
-    `docker.io/ollama/ollama`, `registry.lan_5000/team/app`.
+    `docker.io`, `registry.lan_5000`.
     """
-    return f"{repository.host.replace(':', '_')}/{repository.path}"
+    return host.replace(":", "_")
+
+
+def namespaced(repository: Repository) -> str:
+    """A repository's path there: `docker.io/ollama/ollama`, `registry.lan_5000/team/app`."""
+    return f"{namespace(repository.host)}/{repository.path}"
 
 
 def _blobs(image: Image) -> tuple[Blob, ...]:
