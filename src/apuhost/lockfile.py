@@ -143,7 +143,7 @@ _LOCK = TypeAdapter(Lock)
 
 def as_text(lock: Lock) -> str:
     """The file's text: the same lock gives the same bytes."""
-    return json.dumps(asdict(lock), indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(asdict(lock), indent=1) + "\n"
 
 
 def parse(text: str) -> Lock:

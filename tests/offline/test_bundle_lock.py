@@ -61,6 +61,12 @@ def test_a_lock_comes_back_as_it_was_written(lock: Lock) -> None:
     assert as_text(parse(as_text(lock))) == as_text(lock)
 
 
+def test_a_lock_shows_what_looks_like_another_letter_or_turns_the_line() -> None:
+    lock = replace(LOCK, apuhost="0.1\u202e", models=(replace(LOCK.models[0], name="q\u0435n"),))
+    assert parse(as_text(lock)) == lock
+    assert as_text(lock).isascii()
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [

@@ -443,3 +443,18 @@ def test_a_dash_is_standard_input(
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"quiet\n")))
     assert parse.run("cmdline", "-") == 0
     assert json.loads(capsys.readouterr().out)["effective"] == {"quiet": None}
+
+
+UNSEEN = "\u202e\u2066\x7f\x9b2J\U000e0001é中"
+
+
+def test_what_a_terminal_obeys_is_escaped_in_the_json_and_the_rest_is_not(
+    document: Any,  # noqa: ANN401
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert document("os-release", f"NAME={UNSEEN}\n")["name"] == UNSEEN
+    assert parse.run("os-release", str(tmp_path / "text")) == 0
+    said = capsys.readouterr().out
+    assert all(line.isprintable() for line in said.split("\n"))
+    assert "é中" in said

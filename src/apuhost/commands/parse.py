@@ -13,6 +13,7 @@ from apuhost.commands.kinds import LOGS, OF_FACTS, READERS, read
 from apuhost.errors import ApuhostError
 from apuhost.nearest import hint
 from apuhost.probes import ParseError
+from apuhost.report import visible_json
 
 MOST_BYTES = 64 * 1024 * 1024
 _MOST_OF_A_LINE = 64 * 1024
@@ -39,7 +40,7 @@ def run(kind: str, file: str) -> int:
     for piece in json.JSONEncoder(indent=2, ensure_ascii=False, default=_plain).iterencode(
         document
     ):
-        print(piece, end="")
+        print(visible_json(piece), end="")
     print()
     return 0
 
@@ -49,7 +50,9 @@ def _no_kind(word: str, file: str) -> str:
         return f"the kind comes first: apuhost parse {file} {shlex.quote(word)}"
     name = Path(word).stem
     near = f" ({OF_FACTS[name]}?)" if name in OF_FACTS else hint(word, READERS)
-    return f"parse knows no kind {word}{near}; there are: {', '.join(sorted(READERS))}"
+    return (
+        f"parse knows no kind {word or repr(word)}{near}; there are: {', '.join(sorted(READERS))}"
+    )
 
 
 def _opened(file: str) -> AbstractContextManager[BinaryIO]:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 
 from apuhost.report.outcome import exit_status
+from apuhost.report.text import visible
 from apuhost.verdicts import Status
 from apuhost.verdicts.host import HostReport
 
@@ -41,9 +42,8 @@ def _family(name: str, text: str, samples: Iterable[Sample]) -> Iterator[str]:
 
 
 def _escaped(value: str) -> str:
-    """A label's value: backslash, quote and line feed escaped; half characters are no UTF-8."""
-    text = value.encode("utf-8", "backslashreplace").decode()
-    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    """A label's value, as it is shown elsewhere; backslash and quote are escaped once more."""
+    return visible(value).replace("\\", "\\\\").replace('"', '\\"')
 
 
 def _reached(reports: Iterable[HostReport]) -> Iterator[Sample]:
