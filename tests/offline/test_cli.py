@@ -3,11 +3,15 @@
 import importlib
 import os
 import sys
+from collections.abc import Iterator
 from importlib.metadata import version
 from io import TextIOWrapper
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
+from tests.support.rights import ordinary_user
 
 import apuhost.gather  # noqa: F401  (it names subprocess.Popen, which no test here may call)
 from apuhost import cli
@@ -158,6 +162,7 @@ def test_verify_is_told_one_thing_to_verify(
         ("verify", "--json="),
         ("plan", "site.py", "--limit", "box1", "--limit", ""),
         ("facts", "site.py", "-o", ""),
+        ("bundle", "lock", "site.py", "--target", "debian/trixie", "-o", ""),
     ],
 )
 def test_an_option_without_a_name_is_one_line(
@@ -167,6 +172,30 @@ def test_an_option_without_a_name_is_one_line(
     (line,) = capsys.readouterr().err.splitlines()
     option = "--output" if "-o" in arguments else arguments[-1].rstrip("=") or arguments[-2]
     assert line.startswith(f"{option} is empty: give it a ")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("plan", ""), ("verify", ""), ("parse", "cmdline", ""), ("bundle", "diff", "a", "")],
+)
+def test_an_argument_that_is_empty_is_one_line(
+    arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch, *arguments) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.endswith(" is empty: give it a path")
+
+
+def test_a_file_that_may_not_be_read_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "site.py"
+    file.touch(mode=0o000)
+    with ordinary_user():
+        for verb in (("plan",), ("verify",), ("parse", "cmdline"), ("bundle", "diff", "a.json")):
+            assert run(monkeypatch, *verb, str(file)) == 2
+            (line,) = capsys.readouterr().err.splitlines()
+            assert line == f"{file}: Permission denied" or "diff" in verb
 
 
 def test_an_error_keeps_its_exit_status_when_its_traceback_is_shown(
@@ -189,6 +218,24 @@ def test_what_may_be_left_out_stands_in_one_pair_of_brackets(
     for arguments in (("verify",), ("parse",), ("rehearse", "ssh")):
         assert run(monkeypatch, *arguments, "--help") == 0
         assert "[[" not in capsys.readouterr().out
+
+
+def helps(command: Any, *words: str) -> Iterator[tuple[str, ...]]:  # noqa: ANN401
+    yield words
+    for name, each in getattr(command, "commands", {}).items():
+        yield from helps(each, *words, name)
+
+
+@pytest.mark.parametrize("words", [*helps(typer.main.get_command(cli.app))], ids=" ".join)
+def test_a_help_names_arguments_as_they_are_typed(
+    words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch, *words, "--help") == 0
+    told = capsys.readouterr().out
+    assert not set("<>{}") & set(told)
+    if words == ("plan",):
+        assert told.startswith("Usage: apuhost plan [OPTIONS] INVENTORY\n")
+        assert "  INVENTORY  e.g. inventories/minipc.py" in told
 
 
 def test_the_module_is_the_program() -> None:

@@ -5,15 +5,18 @@ from typing import Annotated
 
 import typer
 
+from apuhost.cli import usage
+from apuhost.cli.usage import Command
+
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
 Signers = Annotated[
     Path,
-    typer.Option(
-        "--signers", metavar="FILE", help="ssh-keygen's allowed signers, carried apart from DIR"
+    usage.path_option(
+        "--signers", metavar="FILE", words="ssh-keygen's allowed signers, carried apart from DIR"
     ),
 ]
-Folder = Annotated[Path, typer.Argument(metavar="DIR")]
+Folder = Annotated[Path, usage.path("DIR")]
 
 
 @app.callback()
@@ -21,10 +24,10 @@ def everything() -> None:
     """What a site without internet needs, in one signed folder: locked, built, checked."""
 
 
-@app.command()
+@app.command(cls=Command)
 def lock(  # noqa: PLR0913, PLR0917  (an option each)
-    inventory: Annotated[Path, typer.Argument(metavar="INVENTORY")],
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="LOCK")],
+    inventory: Annotated[Path, usage.path("INVENTORY")],
+    output: Annotated[Path, usage.path_option("-o", "--output", metavar="LOCK")],
     target: Annotated[
         str,
         typer.Option(
@@ -41,9 +44,11 @@ def lock(  # noqa: PLR0913, PLR0917  (an option each)
     ] = None,
     sources: Annotated[
         Path | None,
-        typer.Option("--sources", metavar="FILE", help="package sources (deb822), not Debian's"),
+        usage.path_option(
+            "--sources", metavar="FILE", words="package sources (deb822), not Debian's"
+        ),
     ] = None,
-    limit: Annotated[list[str] | None, typer.Option("--limit", metavar="HOST")] = None,
+    limit: Annotated[list[str] | None, usage.named("--limit", metavar="HOST")] = None,
 ) -> None:
     """Find out what the hosts need, each thing by its hash; says what changed since LOCK."""
     from apuhost.commands import bundle as command
@@ -52,11 +57,11 @@ def lock(  # noqa: PLR0913, PLR0917  (an option each)
     raise typer.Exit(command.lock(inventory, limit or [], wanted))
 
 
-@app.command()
+@app.command(cls=Command)
 def build(
-    lock: Annotated[Path, typer.Argument(metavar="LOCK")],
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR")],
-    key: Annotated[Path, typer.Option("--key", metavar="KEY", help="the SSH key that signs")],
+    lock: Annotated[Path, usage.path("LOCK")],
+    output: Annotated[Path, usage.path_option("-o", "--output", metavar="DIR")],
+    key: Annotated[Path, usage.path_option("--key", metavar="KEY", words="the SSH key that signs")],
 ) -> None:
     """Fetch everything that a lock names, lay it out in DIR, and sign it."""
     from apuhost.commands import build as command
@@ -64,7 +69,7 @@ def build(
     raise typer.Exit(command.run(lock, output, key))
 
 
-@app.command()
+@app.command(cls=Command)
 def verify(
     folder: Folder,
     signers: Signers,
@@ -73,7 +78,9 @@ def verify(
     ] = "",
     hosts: Annotated[
         list[Path] | None,
-        typer.Option("--for", metavar="FACTS", help="does it fit hosts whose facts were saved?"),
+        usage.path_option(
+            "--for", metavar="FACTS", words="does it fit hosts whose facts were saved?"
+        ),
     ] = None,
 ) -> None:
     """Is it signed by one of ours, whole, and no older than the last one here?"""
@@ -82,7 +89,7 @@ def verify(
     raise typer.Exit(command.verify(folder, signers, older, hosts or []))
 
 
-@app.command("list")
+@app.command("list", cls=Command)
 def carried(folder: Folder, signers: Signers) -> None:
     """Print the carry-in list: every file with its size and hash."""
     from apuhost.commands import bundle as command
@@ -90,10 +97,10 @@ def carried(folder: Folder, signers: Signers) -> None:
     raise typer.Exit(command.carried(folder, signers))
 
 
-@app.command()
+@app.command(cls=Command)
 def split(
     folder: Folder,
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="OUTPUT")],
+    output: Annotated[Path, usage.path_option("-o", "--output", metavar="OUTPUT")],
     size: Annotated[
         str, typer.Option("--size", metavar="SIZE", help="of a volume: dvd, 4GiB, 32GB")
     ] = "4GiB",
@@ -104,10 +111,10 @@ def split(
     raise typer.Exit(command.split(folder, output, size))
 
 
-@app.command()
+@app.command(cls=Command)
 def join(
-    volumes: Annotated[list[Path], typer.Argument(metavar="VOLUME...")],
-    folder: Annotated[Path, typer.Option("-o", "--output", metavar="DIR")],
+    volumes: Annotated[list[Path], usage.path("VOLUME")],
+    folder: Annotated[Path, usage.path_option("-o", "--output", metavar="DIR")],
 ) -> None:
     """Copy volumes to their bundle, all at once or one after the other; each part is checked."""
     from apuhost.commands import bundle as command
@@ -115,10 +122,10 @@ def join(
     raise typer.Exit(command.join(volumes, folder))
 
 
-@app.command()
+@app.command(cls=Command)
 def diff(
-    old: Annotated[Path, typer.Argument(metavar="OLD")],
-    new: Annotated[Path, typer.Argument(metavar="NEW")],
+    old: Annotated[Path, usage.path("OLD")],
+    new: Annotated[Path, usage.path("NEW")],
 ) -> None:
     """Print what changes from one lock, or bundle, to another."""
     from apuhost.commands import bundle as command

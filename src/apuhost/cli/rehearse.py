@@ -4,6 +4,8 @@ from typing import Annotated
 
 import typer
 
+from apuhost.cli.usage import Command
+
 app = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
 
 
@@ -16,7 +18,7 @@ def everything(context: typer.Context) -> None:
         raise typer.Exit(command.everything())
 
 
-@app.command()
+@app.command(cls=Command)
 def up() -> None:
     """Build the base image if it is not cached, make the VM, boot it."""
     from apuhost.commands import rehearse as command
@@ -24,7 +26,7 @@ def up() -> None:
     raise typer.Exit(command.up())
 
 
-@app.command()
+@app.command(cls=Command)
 def deploy() -> None:
     """Deploy to the VM, rebooting it where needed, and verify."""
     from apuhost.commands import rehearse as command
@@ -32,7 +34,7 @@ def deploy() -> None:
     raise typer.Exit(command.deploy())
 
 
-@app.command()
+@app.command(cls=Command)
 def verify() -> None:
     """Verify the VM."""
     from apuhost.commands import rehearse as command
@@ -40,7 +42,7 @@ def verify() -> None:
     raise typer.Exit(command.check())
 
 
-@app.command(context_settings={"ignore_unknown_options": True})
+@app.command(cls=Command, context_settings={"ignore_unknown_options": True})
 def ssh(
     words: Annotated[list[str] | None, typer.Argument(metavar="COMMAND")] = None,
 ) -> None:
@@ -50,7 +52,7 @@ def ssh(
     raise typer.Exit(command.login(words or []))
 
 
-@app.command()
+@app.command(cls=Command)
 def down() -> None:
     """Stop the VM and remove its files; the base image stays cached."""
     from apuhost.commands import rehearse as command

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand
 
-from apuhost.cli import bundle, rehearse
-from apuhost.errors import ApuhostError
+from apuhost.cli import bundle, rehearse, usage
+from apuhost.cli.usage import Command
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -24,22 +23,10 @@ app.add_typer(bundle.app, name="bundle")
 app.add_typer(rehearse.app, name="rehearse")
 
 
-def _given(option: typer.CallbackParam, value: Any) -> Any:  # noqa: ANN401  (of any option)
-    """What an option was given: an empty text is no name, but a script's variable without one."""
-    if "" in (value if isinstance(value, list | tuple) else [value]):
-        raise ApuhostError(f"{option.opts[-1]} is empty: give it a {option.metavar}")
-    return value
-
-
-def _named(*names: str, metavar: str, words: str) -> Any:  # noqa: ANN401  (what typer.Option is)
-    """An option that names something."""
-    return typer.Option(*names, metavar=metavar, help=words, callback=_given)
-
-
-Inventory = Annotated[Path, typer.Argument(metavar="INVENTORY", help="e.g. inventories/minipc.py")]
+Inventory = Annotated[Path, usage.path("INVENTORY", "e.g. inventories/minipc.py")]
 Limit = Annotated[
     list[str] | None,
-    _named("--limit", metavar="HOST", words="only this host or group; may be repeated"),
+    usage.named("--limit", metavar="HOST", words="only this host or group; may be repeated"),
 ]
 Yes = Annotated[bool, typer.Option("-y", "--yes", help="do not ask")]
 Every = Annotated[bool, typer.Option("-v", "--verbose", help="also what is good")]
@@ -61,7 +48,7 @@ def everywhere(
     """A mini PC with an AMD APU as a local-LLM server: provisioned, and proven."""
 
 
-@app.command()
+@app.command(cls=Command)
 def doctor(inventory: Inventory, limit: Limit = None) -> None:
     """Can this controller and these hosts be worked with? Each problem with its fix."""
     from apuhost.commands import doctor as command
@@ -69,7 +56,7 @@ def doctor(inventory: Inventory, limit: Limit = None) -> None:
     raise typer.Exit(command.run(inventory, limit or []))
 
 
-@app.command()
+@app.command(cls=Command)
 def plan(inventory: Inventory, limit: Limit = None) -> None:
     """What a deploy would change, as a diff, and what is refused. Changes nothing."""
     from apuhost.commands import plan as command
@@ -77,7 +64,7 @@ def plan(inventory: Inventory, limit: Limit = None) -> None:
     raise typer.Exit(command.run(inventory, limit or []))
 
 
-@app.command()
+@app.command(cls=Command)
 def deploy(inventory: Inventory, limit: Limit = None, yes: Yes = False) -> None:
     """Apply the settings, reboot where needed, then verify in a new process."""
     from apuhost.commands import deploy as command
@@ -85,22 +72,23 @@ def deploy(inventory: Inventory, limit: Limit = None, yes: Yes = False) -> None:
     raise typer.Exit(command.run(inventory, limit or [], yes=yes))
 
 
-@app.command()
+@app.command(cls=Command)
 def verify(  # noqa: PLR0913, PLR0917  (an option each)
-    inventory: Annotated[Path | None, typer.Argument(metavar="INVENTORY")] = None,
+    inventory: Annotated[Path | None, usage.path("INVENTORY")] = None,
     limit: Limit = None,
     saved: Annotated[
         str | None,
-        _named("--from", metavar="DIR", words="judge facts saved there, or a saved boot"),
+        usage.named("--from", metavar="DIR", words="judge facts saved there, or a saved boot"),
     ] = None,
     json: Annotated[
-        str | None, _named("--json", metavar="FILE", words="write JSON; - is stdout")
+        str | None, usage.named("--json", metavar="FILE", words="write JSON; - is stdout")
     ] = None,
     junit: Annotated[
-        str | None, _named("--junit", metavar="FILE", words="write JUnit XML, for a CI server")
+        str | None, usage.named("--junit", metavar="FILE", words="write JUnit XML, for a CI server")
     ] = None,
     metrics: Annotated[
-        str | None, _named("--metrics", metavar="FILE", words="write Prometheus text (FILE.prom)")
+        str | None,
+        usage.named("--metrics", metavar="FILE", words="write Prometheus text (FILE.prom)"),
     ] = None,
     active: Annotated[
         bool, typer.Option("--active", help="ask loaded models for a token, and one prompt twice")
@@ -116,10 +104,10 @@ def verify(  # noqa: PLR0913, PLR0917  (an option each)
     raise typer.Exit(command.run(asked, outputs, every=verbose))
 
 
-@app.command()
+@app.command(cls=Command)
 def facts(
     inventory: Inventory,
-    output: Annotated[str, _named("-o", "--output", metavar="DIR", words="a folder per host")],
+    output: Annotated[str, usage.named("-o", "--output", metavar="DIR", words="a folder per host")],
     limit: Limit = None,
     redact: Annotated[
         bool, typer.Option("--redact", help="mask names, addresses and serial numbers")
@@ -132,7 +120,7 @@ def facts(
     raise typer.Exit(command.run(inventory, limit or [], Path(output), change))
 
 
-class WithKinds(TyperCommand):
+class WithKinds(Command):
     """A command whose help ends with the kinds of parse."""
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401, ARG002
@@ -146,9 +134,9 @@ class WithKinds(TyperCommand):
 @app.command(cls=WithKinds)
 def parse(
     kind: Annotated[str, typer.Argument(metavar="KIND")],
-    file: Annotated[str, typer.Argument(metavar="FILE|-")] = "-",
+    file: Annotated[Path, usage.path("FILE|-")] = Path("-"),
 ) -> None:
     """What apuhost reads in one program's output, as JSON."""
     from apuhost.commands import parse as command
 
-    raise typer.Exit(command.run(kind, file))
+    raise typer.Exit(command.run(kind, str(file)))
