@@ -13,10 +13,14 @@ import pytest
 import typer
 from tests.support.rights import ordinary_user
 
-import apuhost.gather  # noqa: F401  (it names subprocess.Popen, which no test here may call)
-from apuhost import cli
+from apuhost import cli, inventory
+from apuhost.cli import streams
+from apuhost.commands import doctor, facts, plan
+from apuhost.commands.plan import Planned
+from apuhost.gather import Unreachable
+from apuhost.inventory import Host
 
-ESCAPES = "\x1b[2J\x1b]0;owned\x07"
+ESCAPES = "\x1b[2J\x1b]0;owned\x07\u202e\x9b"
 
 
 @pytest.mark.parametrize(
@@ -25,6 +29,9 @@ ESCAPES = "\x1b[2J\x1b]0;owned\x07"
         pytest.param(("plan", f"{ESCAPES}.py"), id="an inventory's name"),
         pytest.param(("parse", "cmdline", f"/nosuch/{ESCAPES}"), id="a file's name"),
         pytest.param(("parse", f"{ESCAPES}", "-"), id="a kind"),
+        pytest.param(("plan", "a.py", f"{ESCAPES}.py"), id="an argument too many"),
+        pytest.param(("plan", f"--{ESCAPES}"), id="an option that is none"),
+        pytest.param((f"{ESCAPES}",), id="a verb that is none"),
     ],
 )
 def test_control_characters_in_an_error_are_shown_not_obeyed(
@@ -41,6 +48,30 @@ def test_control_characters_in_an_error_are_shown_not_obeyed(
     assert said.err
     assert all(line.isprintable() for line in said.err.splitlines())
     assert "\\x1b[2J" in said.err
+
+
+def test_a_hosts_name_is_shown_not_obeyed_by_every_verb_that_prints_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    host = Host(ESCAPES, (), {"ssh_hostname": "192.0.2.1"})
+    away = {ESCAPES: Unreachable(ESCAPES)}
+    monkeypatch.setattr(inventory, "load", lambda *_: (host,))
+    for command in (doctor, facts, plan):
+        monkeypatch.setattr(command, "gather", lambda _: away)
+    for verb in ("doctor", "plan", "facts"):
+        given = ("-o", "facts") if verb == "facts" else ()
+        assert run(monkeypatch, verb, "site.py", *given) in {1, 2}
+        said = capsys.readouterr()
+        assert "owned" in said.out + said.err
+        assert all(line.isprintable() for line in (said.out + said.err).split("\n"))
+
+
+def test_a_colour_and_a_line_written_anew_reach_a_terminal(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with streams.shown():
+        sys.stdout.write("\r\x1b[K\x1b[31mFAIL\x1b[0m  \rkernel.gtt\x1b[2K")
+    assert capsys.readouterr().out == "\r\x1b[K\x1b[31mFAIL\x1b[0m  \\rkernel.gtt\\x1b[2K"
 
 
 def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int | str | None:
@@ -115,6 +146,30 @@ def test_a_reader_that_has_gone_is_no_fault(
         monkeypatch.setattr(sys, "stdout", pipe)
         assert run(monkeypatch, "parse", "cmdline", line) == 0
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [
+        pytest.param(("plan", "site.py"), 2, id="a host that is not reached"),
+        pytest.param(("plan", "nosuch.py"), 2, id="an error"),
+        pytest.param(("plan", "a", "b"), 2, id="a usage that is none"),
+        pytest.param(("plan", "--help"), 0, id="the help"),
+    ],
+)
+def test_a_reader_that_has_gone_changes_no_exit_status(
+    arguments: tuple[str, ...], status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    away = (Planned("box1", unreachable="timed out"),)
+    if arguments[-1] == "site.py":
+        monkeypatch.setattr(plan, "plans", lambda *_: away)
+    reading, writing = os.pipe()
+    os.close(reading)
+    # What is written goes out at once, as in the middle of a long report.
+    with TextIOWrapper(open(writing, "wb", buffering=0), write_through=True) as pipe:  # noqa: PTH123
+        monkeypatch.setattr(sys, "stdout", pipe)
+        monkeypatch.setattr(sys, "stderr", pipe)
+        assert run(monkeypatch, *arguments) == status
 
 
 def test_a_closed_output_is_no_fault(line: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,12 +1,11 @@
 """The command line: reads arguments, calls the core, prints lines, sets the exit status."""
 
-import errno
-import os
 import sys
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
+from apuhost.cli.streams import forget, shown
 from apuhost.cli.verbs import app as app
 from apuhost.errors import ApuhostError
 
@@ -17,12 +16,17 @@ def main() -> None:
     """The console script: one line on stderr for an error; --debug shows its traceback, too."""
     debug = "--debug" in sys.argv
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
+    with shown():
+        _told(arguments, debug)
+
+
+def _told(arguments: Sequence[str], debug: bool) -> None:
     try:
         _run(arguments)
     except ApuhostError as error:
         if debug:
             traceback.print_exception(error)
-        _say(str(error))
+        print(error, file=sys.stderr)
         raise SystemExit(error.exit_status) from None
     except SystemExit as end:
         if end.code == INTERRUPTED:  # typer has turned Ctrl-C into it
@@ -31,15 +35,8 @@ def main() -> None:
     except OSError as error:
         if debug:
             traceback.print_exception(error)
-        _say(f"{error.filename or 'output'}: {error.strerror}")
+        print(f"{error.filename or 'output'}: {error.strerror}", file=sys.stderr)
         raise SystemExit(2) from None
-
-
-def _say(sentence: str) -> None:
-    from apuhost.report import visible
-
-    for line in sentence.splitlines():
-        print(visible(line), file=sys.stderr)
 
 
 def _run(arguments: Sequence[str]) -> None:
@@ -59,8 +56,6 @@ def _flush() -> None:
         return
     try:
         sys.stdout.flush()
-    except OSError as error:
-        # At its end the interpreter tries again: then there must be nothing to complain of.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if error.errno != errno.EPIPE:  # a reader that has seen enough is no fault
-            raise
+    except OSError:
+        forget(sys.stdout)
+        raise

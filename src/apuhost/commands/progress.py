@@ -35,7 +35,7 @@ class Progress:
             self._line("")
 
     def _line(self, text: str) -> None:
-        print(f"\r{text}\x1b[K", end="", file=sys.stderr, flush=True)
+        print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
 
 
 @contextmanager
