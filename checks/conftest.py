@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import pytest
 
-from apuhost import judging, report
+from apuhost import judging, report, signals
 from apuhost.errors import ApuhostError
 from apuhost.verdicts import Severity, Status
 from apuhost.verdicts.host import HostReport
@@ -20,9 +20,11 @@ REPORTS = pytest.StashKey[tuple[HostReport, ...]]()
 
 def pytest_sessionstart(session: pytest.Session) -> None:
     try:
-        session.config.stash[REPORTS] = _reports(session.config.option)
+        with signals.unwinding():
+            session.config.stash[REPORTS] = _reports(session.config.option)
     except ApuhostError as error:
-        raise pytest.UsageError(str(error)) from error
+        said = "\n".join(map(report.visible, str(error).split("\n")))
+        raise pytest.UsageError(said) from error
 
 
 def _reports(option: Namespace) -> tuple[HostReport, ...]:

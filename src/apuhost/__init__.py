@@ -5,7 +5,7 @@ Layers, each importing only downwards (tests/offline/test_architecture.py reads 
     cli > commands > bundle, judging, rehearsal > engines, evidence, redaction, reference, report
         > verdicts > changes > derived > gather, saved_boot > host_facts, connection
         > round_trip, inventory, last_report > settings
-        > sizing, kernels, known_bad, environment, hazards
-        > oci, probes > debian, hardware, lockfile, locks, nearest, places, roles, verdict_ids
+        > sizing, kernels, known_bad, environment, hazards > oci, probes
+        > debian, hardware, lockfile, locks, nearest, places, roles, signals, verdict_ids
         > pipes, web > errors
 """

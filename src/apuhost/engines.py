@@ -1,5 +1,7 @@
 """Starts pyinfra as a process of its own, and builds its command line."""
 
+from __future__ import annotations
+
 import glob
 import json
 import os
@@ -7,6 +9,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -90,6 +93,7 @@ def apply(inventory: Path, hosts: Sequence[str], say: Callable[[str], None]) -> 
             text=True,
             errors="replace",
         ) as process,
+        _ended_with_us(process),
     ):
         nobody_left = False
         for line in progress(process.stderr or ()):
@@ -134,3 +138,13 @@ def applied(text: str, status: int) -> Applied:
         changed=sum(len(operation["success"]) for operation in operations),
         failed=tuple(sorted(failed | set(results.get("failed_hosts", ())))),
     )
+
+
+@contextmanager
+def _ended_with_us(process: subprocess.Popen[str]) -> Iterator[None]:
+    """Told to end where this process is; otherwise it would be waited for to its own end."""
+    try:
+        yield
+    except BaseException:
+        process.terminate()
+        raise

@@ -43,7 +43,7 @@ def gather(
         try:
             answers = list(pool.map(lambda host: _ask(host, names, running), asked))
         except BaseException:
-            # Ctrl-C: what runs in sessions of its own does not get it.
+            # Ctrl-C, or an end that was asked for: sessions of their own do not get it.
             pool.shutdown(wait=False, cancel_futures=True)
             for process in tuple(running):
                 _signal(process, signal.SIGTERM)

@@ -5,18 +5,17 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
+from apuhost import signals
 from apuhost.cli.streams import forget, shown
 from apuhost.cli.verbs import app as app
 from apuhost.errors import ApuhostError
-
-INTERRUPTED = 130
 
 
 def main() -> None:
     """The console script: one line on stderr for an error; --debug shows its traceback, too."""
     debug = "--debug" in sys.argv
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
-    with shown():
+    with shown(), signals.unwinding():
         _told(arguments, debug)
 
 
@@ -29,7 +28,7 @@ def _told(arguments: Sequence[str], debug: bool) -> None:
         print(error, file=sys.stderr)
         raise SystemExit(error.exit_status) from None
     except SystemExit as end:
-        if end.code == INTERRUPTED:  # typer has turned Ctrl-C into it
+        if end.code in signals.STATUSES:  # typer has turned Ctrl-C into one of them
             print("interrupted; run it again to go on", file=sys.stderr)
         raise
     except OSError as error:
