@@ -30,13 +30,12 @@ def saved(folder: Path, limits: Sequence[str]) -> Judged:
         ApuhostError: nothing is saved there, or nothing that the limits mean.
     """
     found = evidence.load(folder, limits)
-    return Judged(
-        tuple(
-            report(name, settings, facts, day_of(facts))
-            for name, (settings, facts) in found.items()
-        ),
-        {},
-    )
+    judged = [
+        report(name, settings, facts, day_of(facts))
+        for name, (settings, facts) in found.hosts.items()
+    ]
+    closed = [HostReport(name, "", (), why) for name, why in found.closed.items()]
+    return Judged((*judged, *closed), {})
 
 
 def asked(path: Path, limits: Sequence[str], *, active: bool) -> Judged:

@@ -9,7 +9,9 @@ import pytest
 from tests.offline.test_bundle_lock import LOCK
 from tests.offline.test_bundle_wants import FILE, PINNED
 from tests.support.hosts import host_facts, settings
+from tests.support.rights import ordinary_user
 
+from apuhost import evidence
 from apuhost.bundle import debs, files, fit, images, manifest, models, simulation, space, wheels
 from apuhost.bundle.fit import Answer, Case
 from apuhost.bundle.item import BundleError
@@ -17,6 +19,7 @@ from apuhost.bundle.manifest import Entry
 from apuhost.bundle.signature import Signer
 from apuhost.bundle.simulation import Simulated, Step
 from apuhost.bundle.verifying import Bundle
+from apuhost.commands import bundle as command
 from apuhost.lockfile import Blob, Lock
 from apuhost.probes.disk import Disk, Mount
 from apuhost.round_trip import Reading
@@ -233,3 +236,16 @@ def test_blobs_that_the_store_has_need_no_room(bundle: Bundle) -> None:
     needs = space.needs(bundle, found.settings, facts, Simulated((), (), ()))
     assert "models" not in {each.what for each in needs}
     assert Blob(f"sha256:{'2' * 64}", 5) in LOCK.models[0].layers
+
+
+def test_a_host_whose_facts_may_not_be_read_is_told_and_not_known_to_fit(
+    bundle: Bundle, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    index = tmp_path / "facts" / "box1" / "facts.json"
+    index.parent.mkdir(parents=True)
+    index.touch(mode=0o000)
+    with ordinary_user():
+        loaded = evidence.load(tmp_path / "facts")
+    assert command.all_fitting(bundle, loaded) == [None]
+    told = f"{index}: cannot be read: Permission denied"
+    assert capsys.readouterr().out == f"for box1\n?     facts      {told}\n"

@@ -1,5 +1,6 @@
 """Facts on disk give the same verdicts later and elsewhere; secrets are never among them."""
 
+import errno
 import gzip
 import json
 import os
@@ -23,6 +24,7 @@ from tests.support.hosts import (
     settings,
     unit_files,
 )
+from tests.support.rights import ordinary_user
 from tests.support.stack import framed
 from tests.support.verdicts import unread
 
@@ -65,7 +67,7 @@ def saved(folder: Path, facts: HostFacts, host: Host = BOX) -> Path:
 )
 def test_saved_facts_give_the_same_verdicts(tmp_path: Path, facts: HostFacts) -> None:
     saved(tmp_path, facts)
-    asked, loaded = evidence.load(tmp_path)["box1"]
+    asked, loaded = evidence.load(tmp_path).hosts["box1"]
     assert loaded.readings == facts.readings
     assert loaded.gathered == facts.gathered
     here = replace(facts, saved=True)  # what was not read is called by its file
@@ -97,7 +99,7 @@ def test_boot_passwords_are_masked_and_the_menu_stays_readable(
     facts = host_facts(grub_cfg=f"{line}\n{menu(f'quiet {PARAMETERS}')}")
     folder = saved(tmp_path, facts)
     assert secret not in (folder / "grub_cfg.txt").read_text()
-    _, loaded = evidence.load(tmp_path)["box1"]
+    _, loaded = evidence.load(tmp_path).hosts["box1"]
     assert loaded.grub_cfg == facts.grub_cfg
 
 
@@ -135,7 +137,7 @@ def test_logins_are_masked_and_the_rest_stays_readable(
     folder = saved(tmp_path, facts)
     kept = (folder / f"{probe}.txt").read_text()
     assert kept == text.replace("joe:s3cr3t", "x" * len("joe:s3cr3t"))
-    asked, loaded = evidence.load(tmp_path)["box1"]
+    asked, loaded = evidence.load(tmp_path).hosts["box1"]
     assert getattr(loaded, probe)
     assert verdicts(asked, loaded) == verdicts(settings(kernel_gtt_gib=48), facts)
 
@@ -146,7 +148,7 @@ def test_a_login_in_a_setting_is_masked_as_on_the_host(tmp_path: Path) -> None:
     box = Host("box1", (), {**DATA, "kernel_extra_args": [argument]})
     folder = saved(tmp_path, facts, box)
     assert "s3cr3t" not in "".join(file.read_text() for file in folder.iterdir())
-    asked, loaded = evidence.load(tmp_path)["box1"]
+    asked, loaded = evidence.load(tmp_path).hosts["box1"]
     (kept,) = asked.kernel.kernel_extra_args
     assert kept == f"url={loaded.cmdline.effective('url')}"
 
@@ -181,7 +183,7 @@ def test_limits_choose_among_saved_hosts(
 ) -> None:
     for name in ("box1", "box2", "nuc"):
         saved(tmp_path, host_facts(), Host(name, (), {}))
-    assert list(evidence.load(tmp_path, limits)) == found
+    assert list(evidence.load(tmp_path, limits).hosts) == found
     with pytest.raises(EvidenceError, match="--limit box9 matches no host"):
         evidence.load(tmp_path, (*limits, "box9"))
 
@@ -203,13 +205,13 @@ def test_any_host_name_is_a_folder_of_its_own(tmp_path: Path, name: str) -> None
     folder = saved(inside, host_facts(), Host(name, (), {}))
     assert folder.resolve().parent == inside.resolve()
     assert bystander.read_text() == "kept"
-    assert list(evidence.load(inside)) == [name]
+    assert list(evidence.load(inside).hosts) == [name]
 
 
 def test_a_folder_without_facts_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(EvidenceError, match="no facts in it"):
         evidence.load(tmp_path)
-    with pytest.raises(EvidenceError, match="no facts in it"):
+    with pytest.raises(EvidenceError, match="nosuch: No such file or directory"):
         evidence.load(tmp_path / "nosuch")
 
 
@@ -282,7 +284,7 @@ def test_an_index_that_cannot_be_right_is_one_line_that_says_what(
 def test_the_least_index_that_is_right(tmp_path: Path) -> None:
     folder = saved(tmp_path, host_facts())
     (folder / INDEX).write_text(index())
-    _, loaded = evidence.load(tmp_path)["box1"]
+    _, loaded = evidence.load(tmp_path).hosts["box1"]
     assert list(loaded.readings) == ["cmdline"]
 
 
@@ -296,13 +298,15 @@ def test_a_foreign_index_names_no_file_outside_its_folder(tmp_path: Path) -> Non
     folder = saved(tmp_path / "facts", host_facts())
     (tmp_path / "secret.txt").write_text("x")
     edited(lambda index: index["status"].update({"../../secret": 0, "nosuch": 0}), folder)
-    assert set(evidence.load(tmp_path / "facts")["box1"][1].readings) == set(host_facts().readings)
+    assert set(evidence.load(tmp_path / "facts").hosts["box1"][1].readings) == set(
+        host_facts().readings
+    )
 
 
 def test_a_missing_reading_is_unknown_not_an_error(tmp_path: Path) -> None:
     folder = saved(tmp_path, host_facts())
     (folder / "cmdline.txt").unlink()
-    asked, loaded = evidence.load(tmp_path)["box1"]
+    asked, loaded = evidence.load(tmp_path).hosts["box1"]
     found = next(each for each in verdicts(asked, loaded) if each.id == "kernel.gtt")
     assert (found.status, found.reason) == ("unknown", "cmdline.txt is not there")
 
@@ -316,7 +320,7 @@ def test_nothing_is_judged_by_a_file_that_was_cut(tmp_path: Path, probe: str) ->
     places = {0, len(whole) // 3, len(whole) // 2, whole.rfind(b"\n") + 1, len(whole) - 1}
     for length in places - {len(whole), -1}:  # of an empty one there is no less
         file.write_bytes(whole[:length])
-        _, cut = evidence.load(tmp_path)["box1"]
+        _, cut = evidence.load(tmp_path).hosts["box1"]
         with pytest.raises(Unreadable, match=re.escape(told)):
             getattr(cut, probe)
         assert cut == without
@@ -325,17 +329,17 @@ def test_nothing_is_judged_by_a_file_that_was_cut(tmp_path: Path, probe: str) ->
 def test_a_file_that_the_index_does_not_know_is_not_judged(tmp_path: Path) -> None:
     folder = saved(tmp_path, host_facts())
     edited(lambda index: index["sha256"].pop("cmdline"), folder)
-    _, facts = evidence.load(tmp_path)["box1"]
+    _, facts = evidence.load(tmp_path).hosts["box1"]
     with pytest.raises(Unreadable, match="cut or changed"):
         _ = facts.cmdline
 
 
 def test_facts_that_were_saved_without_digests_are_judged(tmp_path: Path) -> None:
     folder = saved(tmp_path, host_facts())
-    _, before = evidence.load(tmp_path)["box1"]
+    _, before = evidence.load(tmp_path).hosts["box1"]
     edited(lambda index: index.pop("sha256"), folder)
     (folder / "cmdline.txt").write_text(f"{LINE} quiet\n")
-    _, found = evidence.load(tmp_path)["box1"]
+    _, found = evidence.load(tmp_path).hosts["box1"]
     assert found.readings == {**before.readings, "cmdline": Reading(f"{LINE} quiet\n", 0)}
 
 
@@ -380,7 +384,7 @@ def test_one_bad_file_is_one_unknown_and_the_rest_is_judged(
     evidence.save(tmp_path, Host("box2", (), {}), host_facts())
     (folder / "iommu.txt").unlink()
     make(folder / "iommu.txt")
-    loaded = evidence.load(tmp_path)
+    loaded = evidence.load(tmp_path).hosts
     asked, facts = loaded["box1"]
     found = {each.id: each for each in verdicts(asked, facts)}
     assert (found["kernel.iommu"].status, found["kernel.iommu"].reason) == (
@@ -405,7 +409,7 @@ def test_an_index_that_is_no_plain_file_is_refused_not_waited_for(
 def test_the_folder_of_one_host_will_do(tmp_path: Path) -> None:
     folder = evidence.save(tmp_path, Host("box1", (), {}), host_facts())
     evidence.save(tmp_path, Host("box2", (), {}), host_facts())
-    assert list(evidence.load(folder)) == ["box1"]
+    assert list(evidence.load(folder).hosts) == ["box1"]
 
 
 def test_a_folder_of_folders_of_facts_names_them(tmp_path: Path) -> None:
@@ -417,8 +421,69 @@ def test_a_folder_of_folders_of_facts_names_them(tmp_path: Path) -> None:
 
 def test_one_file_of_facts_points_to_its_folder(tmp_path: Path) -> None:
     folder = saved(tmp_path, host_facts())
-    with pytest.raises(EvidenceError, match=f"give its folder, {folder}$"):
-        evidence.load(folder / INDEX)
+    for name in (INDEX, "gpus.txt"):
+        with pytest.raises(EvidenceError, match=f"{name} is .* give its folder, {folder}$"):
+            evidence.load(folder / name)
+
+
+def test_facts_without_their_index_are_told_and_the_other_hosts_judged(tmp_path: Path) -> None:
+    folder = saved(tmp_path, host_facts())
+    saved(tmp_path, host_facts(), Host("box2", (), {}))
+    (folder / INDEX).unlink()
+    with pytest.raises(EvidenceError, match=rf"files of a host's facts, but no {INDEX}, .* give"):
+        evidence.load(folder)
+    loaded = evidence.load(tmp_path)
+    assert list(loaded.hosts) == ["box2"]
+    assert f"but no {INDEX}" in loaded.closed["box1"]
+
+
+CLOSED = [
+    pytest.param("box1", 0o000, id="a host's folder"),
+    pytest.param("box1", 0o600, id="a host's folder, its names can be read"),
+    pytest.param(f"box1/{INDEX}", 0o000, id="a host's index"),
+]
+
+
+@pytest.mark.parametrize(("place", "mode"), CLOSED)
+def test_a_host_whose_facts_may_not_be_read_is_told_and_the_others_judged(
+    tmp_path: Path, place: str, mode: int
+) -> None:
+    for name in ("box1", "box2"):
+        saved(tmp_path, host_facts(), Host(name, (), {}))
+    (tmp_path / place).chmod(mode)
+    with ordinary_user():
+        loaded = evidence.load(tmp_path)
+        assert list(loaded.hosts) == ["box2"]
+        assert loaded.closed == {
+            "box1": f"{tmp_path}/box1/{INDEX}: cannot be read: Permission denied"
+        }
+        assert not evidence.load(tmp_path, ["box2"]).closed
+        with pytest.raises(EvidenceError, match=f"box1/{INDEX}: cannot be read: Permission"):
+            evidence.load(tmp_path / "box1")
+
+
+@pytest.mark.parametrize("mode", [0o000, 0o100, 0o600])
+@pytest.mark.parametrize("given", ["facts", "facts/box1", f"facts/box1/{INDEX}"])
+def test_a_folder_that_may_not_be_looked_into_is_one_line(
+    tmp_path: Path, mode: int, given: str
+) -> None:
+    folder = saved(tmp_path / "facts", host_facts())
+    # Who may pass through it reaches what is below.
+    closed = folder.parent if given == "facts" or not mode & 0o100 else folder
+    closed.chmod(mode)
+    (folder / INDEX).chmod(0o000)
+    with ordinary_user(), pytest.raises(EvidenceError, match=r"Permission denied$|give its folder"):
+        evidence.load(tmp_path / given)
+
+
+def test_a_reading_that_may_not_be_read_is_one_unknown(tmp_path: Path) -> None:
+    folder = saved(tmp_path, host_facts())
+    (folder / "iommu.txt").chmod(0o000)
+    with ordinary_user():
+        asked, facts = evidence.load(tmp_path).hosts["box1"]
+    found = {each.id: each for each in verdicts(asked, facts)}
+    assert found["kernel.iommu"].reason == "iommu.txt cannot be read: Permission denied"
+    assert found["kernel.gtt"].status == "pass"
 
 
 def test_a_place_for_facts_is_looked_at_before_anything_is_read(tmp_path: Path) -> None:
@@ -427,6 +492,35 @@ def test_a_place_for_facts_is_looked_at_before_anything_is_read(tmp_path: Path) 
     for wrong in ("README.md", "README.md/facts"):
         with pytest.raises(EvidenceError, match=r"README\.md is no folder"):
             evidence.check(tmp_path / wrong)
+    (tmp_path / "link").symlink_to("nosuch")
+    with pytest.raises(EvidenceError, match="link is no folder"):
+        evidence.check(tmp_path / "link")
+    tmp_path.chmod(0o500)
+    with ordinary_user(), pytest.raises(EvidenceError, match=r"there: Permission denied$"):
+        evidence.check(tmp_path / "new")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["README.md", "link"]
+
+
+def test_a_link_in_a_hosts_place_is_refused_and_stays(tmp_path: Path) -> None:
+    (tmp_path / "box1").symlink_to("nosuch")
+    with pytest.raises(EvidenceError, match="box1 is a symbolic link, no folder: remove it"):
+        saved(tmp_path, host_facts())
+    assert [path.name for path in tmp_path.iterdir()] == ["box1"]
+
+
+def test_facts_that_break_off_leave_those_before_and_nothing_hidden(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(path: Path, _: bytes) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    folder = saved(tmp_path, host_facts())
+    before = (folder / INDEX).read_text()
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(EvidenceError, match="box1: No space left on device"):
+        saved(tmp_path, host_facts())
+    assert [path.name for path in tmp_path.iterdir()] == ["box1"]
+    assert (folder / INDEX).read_text() == before
 
 
 def test_earlier_boots_are_saved_without_their_secrets(tmp_path: Path) -> None:
@@ -434,7 +528,7 @@ def test_earlier_boots_are_saved_without_their_secrets(tmp_path: Path) -> None:
     past = stack.saved(host_facts(cmdline=line).readings)
     facts = host_facts(boots=stack.boots(past))
     saved(tmp_path, facts)
-    _, loaded = evidence.load(tmp_path)["box1"]
+    _, loaded = evidence.load(tmp_path).hosts["box1"]
     assert loaded.boots.kept[1].text == past.replace("joe:s3cr3t", "x" * len("joe:s3cr3t"))
 
 
@@ -463,7 +557,7 @@ def test_a_boot_that_a_host_saved_is_judged_by_the_settings_in_it(tmp_path: Path
     boot_file(tmp_path, before, judging(cmdline=f"{LINE} quiet\n"))
     here = boot_file(tmp_path, stack.BOOT_ID, judging())
     (tmp_path / ".new").write_text("another run")
-    ((name, (asked, facts)),) = evidence.load(here).items()
+    ((name, (asked, facts)),) = evidence.load(here).hosts.items()
     assert (name, facts.host, asked.kernel.kernel_gtt_gib) == ("box1", "box1", 48)
     found = {each.id: each for each in verdicts(asked, facts)}
     assert found["kernel.gtt"].status == "pass"

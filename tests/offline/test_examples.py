@@ -27,7 +27,7 @@ FAULTS = {
 
 
 def judged(name: str) -> HostReport:
-    ((host, (settings, facts)),) = evidence.load(FOLDER / name).items()
+    ((host, (settings, facts)),) = evidence.load(FOLDER / name).hosts.items()
     return report(host, settings, facts, date(2026, 11, 30))
 
 

@@ -120,7 +120,7 @@ def test_the_verdicts_stay_the_same(host: tuple[Host, HostFacts], tmp_path: Path
     ((name, facts),) = redacted([host], KEY)
     assert judged(name, facts) == judged(*host)
     evidence.save(tmp_path, name, facts)
-    ((asked, loaded),) = evidence.load(tmp_path).values()
+    ((asked, loaded),) = evidence.load(tmp_path).hosts.values()
     found = report(name.name, asked, loaded, TODAY).verdicts
     assert [(each.id, each.status, each.layer, each.severity) for each in found] == judged(*host)
 

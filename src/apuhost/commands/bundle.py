@@ -26,6 +26,7 @@ from apuhost.bundle.manifest import Entry
 from apuhost.bundle.verifying import Bundle
 from apuhost.commands import output
 from apuhost.commands.progress import progress
+from apuhost.evidence import Loaded
 from apuhost.host_facts import HostFacts
 from apuhost.lockfile import Lock, Target
 from apuhost.lockfile import as_text as lock_text
@@ -87,7 +88,7 @@ def verify(folder: Path, signers: Path, reason: str, hosts: Sequence[Path]) -> i
 
     Exit 1: it must not be used, or does not fit; 2: of some host that cannot be told.
     """
-    saved = [(name, *each) for path in hosts for name, each in evidence.load(path).items()]
+    loaded = [evidence.load(path) for path in hosts]
     listed, signer = checking.signed(folder, signers)
     total = sum(each.size for each in listed.files)
     print(visible(f"signed by  {signer.identity} ({signer.fingerprint})"))
@@ -97,8 +98,19 @@ def verify(folder: Path, signers: Path, reason: str, hosts: Sequence[Path]) -> i
     with progress("hashed", total) as told:
         bundle = checking.verified(folder, signers, told, reason)
     print(f"hashes     {count} of {count} good")
-    found = [each for host in saved for each in _fitting(bundle, *host)]
+    found = [each for facts in loaded for each in all_fitting(bundle, facts)]
     return 1 if False in found else 2 if None in found else 0
+
+
+def all_fitting(bundle: Bundle, loaded: Loaded) -> list[bool | None]:
+    """Whether it fits each host; of one whose facts may not be read, that it cannot be told."""
+    for name, why in loaded.closed.items():
+        print(visible(f"for {name}"))
+        print(visible(f"{_MARKS[None]:4}  facts      {why}"))
+    answers = [
+        each for name, host in loaded.hosts.items() for each in _fitting(bundle, name, *host)
+    ]
+    return [*answers, *(None for _ in loaded.closed)]
 
 
 def _fitting(bundle: Bundle, name: str, settings: Settings, facts: HostFacts) -> list[bool | None]:

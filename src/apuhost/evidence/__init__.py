@@ -7,6 +7,7 @@ own settings are, and logins in what was read are made unreadable.
 
 from apuhost.evidence.files import EvidenceError as EvidenceError
 from apuhost.evidence.index import INDEX as INDEX
+from apuhost.evidence.loading import Loaded as Loaded
 from apuhost.evidence.loading import hosts_below as hosts_below
 from apuhost.evidence.loading import load as load
 from apuhost.evidence.saving import check as check

@@ -1,5 +1,6 @@
 """Files of a folder that may come from anywhere: read only where they are what they seem to be."""
 
+import os
 import stat
 from pathlib import Path
 
@@ -14,12 +15,19 @@ class EvidenceError(ApuhostError):
     """A facts folder is missing, cut or not apuhost's."""
 
 
+class ClosedError(EvidenceError):
+    """A file is there, or may be, and cannot be read."""
+
+
 def fault(path: Path) -> str:
     """Why this is no plain file as a host's facts are; "" if it is one."""
     try:
-        found = path.lstat()
+        return _unlike(path.lstat())
     except OSError as error:
-        return f"cannot be read: {error.strerror}"
+        return _closed(error)
+
+
+def _unlike(found: os.stat_result) -> str:
     if not stat.S_ISREG(found.st_mode):
         kind = _KINDS.get(stat.S_IFMT(found.st_mode), "a pipe or a device")
         return f"is {kind}, no plain file"
@@ -30,20 +38,25 @@ def content(path: Path) -> bytes:
     """What is in a plain file; nothing else is opened.
 
     Raises:
-        EvidenceError: it is none, cannot be read, or has more than a host sends.
+        ClosedError: it cannot be read.
+        EvidenceError: it is none, or has more than a host sends.
     """
-    if said := fault(path):
-        raise EvidenceError(said)
     try:
+        if said := _unlike(path.lstat()):
+            raise EvidenceError(said)
         return path.read_bytes()
     except OSError as error:
-        raise EvidenceError(f"cannot be read: {error.strerror}") from error
+        raise ClosedError(_closed(error)) from error
+
+
+def _closed(error: OSError) -> str:
+    return f"cannot be read: {error.strerror}"
 
 
 def text(path: Path) -> str:
     """The same, as text in which every byte is kept.
 
     Raises:
-        EvidenceError: as for content.
+        ClosedError, EvidenceError: as for content.
     """
     return content(path).decode("utf-8", "surrogateescape")

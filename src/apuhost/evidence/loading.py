@@ -3,15 +3,16 @@
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 from apuhost import saved_boot
 from apuhost.errors import ApuhostError
 from apuhost.evidence import files, index
-from apuhost.evidence.files import EvidenceError
+from apuhost.evidence.files import ClosedError, EvidenceError
 from apuhost.evidence.index import INDEX
 from apuhost.host_facts import HostFacts
 from apuhost.probes import ParseError, boots
@@ -20,31 +21,77 @@ from apuhost.settings import Settings, resolve
 
 Saved = tuple[Settings, HostFacts]
 
+FEW = 2
+"""Files of these names may lie anywhere."""
 
-def load(folder: Path, limits: Iterable[str] = ()) -> dict[str, Saved]:
-    """Every host's settings and facts under `folder`, by host name, cut to `limits` (patterns).
+
+@dataclass(frozen=True)
+class Loaded:
+    """Saved hosts by name; `closed`: those whose folder tells nothing, by its name, and why."""
+
+    hosts: Mapping[str, Saved]
+    closed: Mapping[str, str] = field(default_factory=dict)
+
+
+def load(folder: Path, limits: Iterable[str] = ()) -> Loaded:
+    """Every host's settings and facts under `folder`, cut to `limits` (patterns of names).
 
     The folder of one host will do, too, and so will a boot's facts as a host saved them. A probe's
     file that cannot be read is a reading that is not there, with the reason.
 
     Raises:
-        EvidenceError: no facts there, a host's index or a saved boot that cannot be read, a limit
-            that matches nothing.
+        EvidenceError: no facts there, what may not be read, a host's index or a saved boot that
+            cannot be right, a limit that matches nothing.
     """
-    if folder.is_file():
-        return _limited(dict([_load_boot(folder)]), tuple(limits))
-    saved = [_load_host(host) for host in hosts_below(folder) or _none(folder)]
-    for name, count in Counter(name for name, _ in saved).items():
-        if count > 1:
-            raise EvidenceError(f"{folder}: {count} folders hold facts of {name}: keep one of them")
-    return _limited(dict(saved), tuple(limits))
+    try:
+        found = Loaded(dict([_load_boot(folder)])) if folder.is_file() else _load_hosts(folder)
+    except OSError as error:
+        raise EvidenceError(f"{error.filename or folder}: {error.strerror}") from error
+    return _limited(found, tuple(limits))
 
 
 def hosts_below(folder: Path) -> list[Path]:
-    """The folders that hold a host's facts: this one, or those in it."""
-    own = folder / INDEX
-    indexes = [own] if own.exists() else sorted(folder.glob(f"[!.]*/{INDEX}"))
-    return [each.parent for each in indexes]
+    """The folders that hold a host's facts: this one, or those in it.
+
+    Raises:
+        OSError: it cannot be looked into.
+    """
+    if _holds_facts(folder):
+        return [folder]
+    return sorted(each for each in folder.iterdir() if each.name[0] != "." and _holds_facts(each))
+
+
+def _holds_facts(folder: Path) -> bool:
+    """Whether a host's facts are there, whole or not; what may not be looked into may be some."""
+    try:
+        (folder / INDEX).lstat()
+    except FileNotFoundError:
+        return len(_files(folder)) > FEW
+    except NotADirectoryError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _files(folder: Path) -> list[str]:
+    names = [f"{name}.txt" for name in (*PROBES, *SAVED_PROBES)]
+    return [name for name in names if os.path.lexists(folder / name)]
+
+
+def _load_hosts(folder: Path) -> Loaded:
+    saved, closed = [], {}
+    for host in hosts_below(folder) or _none(folder):
+        try:
+            saved.append(_load_host(host))
+        except ClosedError as error:
+            if host == folder:
+                raise
+            closed[unquote(host.name)] = str(error)
+    for name, count in Counter([*(name for name, _ in saved), *closed]).items():
+        if count > 1:
+            raise EvidenceError(f"{folder}: {count} folders hold facts of {name}: keep one of them")
+    return Loaded(dict(saved), closed)
 
 
 def _none(folder: Path) -> list[Path]:
@@ -60,16 +107,16 @@ def _none(folder: Path) -> list[Path]:
     raise EvidenceError(f"{folder}: no facts in it (apuhost facts INVENTORY -o DIR saves some)")
 
 
-def _limited(found: dict[str, Saved], limits: tuple[str, ...]) -> dict[str, Saved]:
+def _limited(found: Loaded, limits: tuple[str, ...]) -> Loaded:
+    known = [*found.hosts, *found.closed]
     for limit in limits:
-        if not any(_matches(name, limit) for name in found):
-            raise EvidenceError(f"--limit {limit} matches no host; there are: {', '.join(found)}")
-    wanted = limits or ("*",)
-    return {
-        name: saved
-        for name, saved in found.items()
-        if any(_matches(name, limit) for limit in wanted)
-    }
+        if not any(_matches(name, limit) for name in known):
+            raise EvidenceError(f"--limit {limit} matches no host; there are: {', '.join(known)}")
+    wanted = {name for name in known if any(_matches(name, limit) for limit in limits or ("*",))}
+    return Loaded(
+        {name: saved for name, saved in found.hosts.items() if name in wanted},
+        {name: why for name, why in found.closed.items() if name in wanted},
+    )
 
 
 def _matches(name: str, limit: str) -> bool:
@@ -78,8 +125,15 @@ def _matches(name: str, limit: str) -> bool:
 
 def _load_host(folder: Path) -> tuple[str, Saved]:
     path = folder / INDEX
+    if not os.path.lexists(path) and (found := _files(folder)):
+        raise ClosedError(
+            f"{folder}: {len(found)} files of a host's facts, but no {INDEX}, which names the host:"
+            " give a folder as apuhost facts INVENTORY -o DIR saves it, whole"
+        )
     try:
         told = index.parse(files.text(path))
+    except ClosedError as error:
+        raise ClosedError(f"{path}: {error}") from error
     except (EvidenceError, ParseError) as error:
         raise EvidenceError(f"{path}: {error}") from error
     settings = _settings(path, told.host, told.settings)
@@ -115,7 +169,7 @@ def _as_saved(file: Path, name: str, told: index.Index) -> str:
 
 
 def _load_boot(file: Path) -> tuple[str, Saved]:
-    if file.name == INDEX:
+    if file.name in {INDEX, *_files(file.parent)}:
         raise EvidenceError(f"{file} is one file of a host's facts: give its folder, {file.parent}")
     try:
         facts = saved_boot.read(boots.opened(files.content(file)), "")
