@@ -58,7 +58,9 @@ def load(reports: Path, host: str) -> LastReport | None:
         return from_json(told)
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except OSError as error:
+        return LastReport("", damage=f"{path}: {error.strerror}")
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         return LastReport("", damage=f"{path}: not readable ({error})")
 
 
@@ -94,7 +96,7 @@ def save(reports: Path, host: str, report: LastReport) -> None:
     try:
         places.keep(path, text)
     except OSError as error:
-        said = f"{error.filename or path}: {error.strerror}"
+        said = f"{path}: {error.strerror}"
         raise LastReportError(f"{said}: the next report will not tell what is new") from error
 
 

@@ -1,8 +1,9 @@
 """Where apuhost keeps its own files on the controller, by the XDG base directory specification."""
 
 import os
+from contextlib import suppress
 from pathlib import Path
-from tempfile import NamedTemporaryFile
+from tempfile import NamedTemporaryFile, TemporaryFile
 
 
 def state_directory() -> Path:
@@ -24,10 +25,25 @@ def keep(path: Path, text: str) -> None:
     """
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with NamedTemporaryFile("w", dir=path.parent, prefix=".", delete=False) as new:
-        new.write(text)
-        new.flush()
-        os.fsync(new.fileno())
-    Path(new.name).replace(path)
+        try:
+            new.write(text)
+            new.flush()
+            os.fsync(new.fileno())
+            Path(new.name).replace(path)
+        except BaseException:
+            with suppress(OSError):
+                Path(new.name).unlink()
+            raise
+
+
+def try_to_write(folder: Path) -> None:
+    """Make a file there that nobody sees: what a mode says is not all (read-only file systems).
+
+    Raises:
+        OSError: nothing can be written there.
+    """
+    with TemporaryFile(dir=folder):
+        pass
 
 
 def cache_directory() -> Path:

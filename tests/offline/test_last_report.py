@@ -1,8 +1,10 @@
 """What the controller keeps of a host's last report."""
 
+import os
 from pathlib import Path
 
 import pytest
+from tests.support.rights import ordinary_user
 
 from apuhost import last_report
 from apuhost.last_report import LastReport, LastReportError
@@ -65,3 +67,26 @@ def test_a_folder_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(LastReportError, match="will not tell what is new"):
         last_report.save(tmp_path / "file", "box1", SEEN)
+
+
+def test_what_may_not_be_read_or_written_is_named_once(tmp_path: Path) -> None:
+    last_report.save(tmp_path, "box1", SEEN)
+    file = tmp_path / "box1.json"
+    file.chmod(0o000)
+    tmp_path.chmod(0o500)
+    with ordinary_user():
+        found = last_report.load(tmp_path, "box1")
+        assert found is not None
+        assert found.damage == f"{file}: Permission denied"
+        with pytest.raises(LastReportError, match=f"^{file}: Permission denied: the next"):
+            last_report.save(tmp_path, "box1", SEEN)
+
+
+def test_a_full_disk_leaves_no_half_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(LastReportError, match="No space left on device"):
+        last_report.save(tmp_path, "box1", SEEN)
+    assert list(tmp_path.iterdir()) == []

@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 import pytest
 from tests.support.hosts import GPU_780M, host_facts, settings
 from tests.support.json_schema import faults
+from tests.support.rights import ordinary_user
 from tests.support.verdicts import judge
 
 from apuhost import report
@@ -200,7 +201,14 @@ def test_the_time_of_a_report_is_given() -> None:
 
 def test_a_label_holds_any_name() -> None:
     (line,) = samples("host_ok", report.metrics([HostReport('a"b\\c\nd', "", ())], 0))
-    assert line == 'apuhost_host_ok{host="a\\"b\\\\c\\nd"} 1'
+    assert line == 'apuhost_host_ok{host="a\\"b\\\\c\\\\nd"} 1'
+
+
+@pytest.mark.parametrize("form", verify.FORMS)
+def test_no_form_holds_a_character_that_a_terminal_obeys(form: str) -> None:
+    text = verify.FORMS[form](REPORTS)
+    assert all(line.isprintable() for line in text.split("\n"))
+    assert "202e" in text
 
 
 def test_the_page_lists_the_metrics() -> None:
@@ -311,6 +319,30 @@ def test_what_cannot_be_written_is_told_before_any_host_is_contacted(
     with pytest.raises(OutputError) as raised:
         verify.run(Asked(Path("/nosuch.py")), given, every=False)
     assert told.format(tmp_path) in str(raised.value)
+
+
+@pytest.mark.parametrize("there", [True, False], ids=["a file", "no file yet"])
+def test_a_folder_that_takes_no_file_is_told_before_any_host_is_contacted(
+    tmp_path: Path, there: bool
+) -> None:
+    file = tmp_path / "a.json"
+    if there:
+        file.touch()
+    tmp_path.chmod(0o500)
+    with ordinary_user(), pytest.raises(OutputError) as raised:
+        verify.run(Asked(Path("/nosuch.py")), {"json": str(file)}, every=False)
+    assert str(raised.value) == (
+        f"--json {file}: nothing can be written in {tmp_path}: Permission denied"
+    )
+
+
+def test_a_pipe_whose_reader_has_gone_is_no_fault() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        assert output.write({f"/dev/fd/{writing}": "x"}) == []
+    finally:
+        os.close(writing)
 
 
 LINES = ["FAIL   kernel.gtt  x", "waived gpu.driver  y", "  fix: FAIL it", "a  1 bad"]

@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
+from apuhost import places
 from apuhost.errors import ApuhostError
 
 STDOUT = "-"
@@ -26,7 +27,7 @@ def check(files: Mapping[str, str]) -> None:
         files: each file by the option that names it.
 
     Raises:
-        OutputError: two options name one file, or a file's folder is not there.
+        OutputError: two options name one file, or a file's folder is not there, or takes none.
     """
     options: dict[str, str] = {}
     for option, file in files.items():
@@ -34,10 +35,23 @@ def check(files: Mapping[str, str]) -> None:
         if first != option:
             raise OutputError(f"--{first} and --{option} both write {file}: give each its own file")
     for option, file in files.items():
-        path = Path(file)
-        if file != STDOUT and (path.is_dir() or not Path(os.path.realpath(file)).parent.is_dir()):
-            why = "is a folder" if path.is_dir() else f"no such folder: {path.parent}"
+        if why := _fault(file):
             raise OutputError(f"--{option} {file}: {why}")
+
+
+def _fault(file: str) -> str:
+    """Why this file cannot be written; "" if it can, as far as shows without writing it."""
+    path = Path(os.path.realpath(file))
+    try:
+        if file != STDOUT and path.is_dir():
+            return "is a folder"
+        if file != STDOUT and not _is_device(file):
+            places.try_to_write(path.parent)
+    except (FileNotFoundError, NotADirectoryError):
+        return f"no such folder: {Path(file).parent}"
+    except OSError as error:
+        return f"nothing can be written in {path.parent}: {error.strerror}"
+    return ""
 
 
 def write(texts: Mapping[str, str]) -> list[str]:
@@ -55,11 +69,16 @@ def _write(file: str, raw: bytes) -> None:
     if file == STDOUT:
         sys.stdout.write(raw.decode())
         return
-    path = Path(os.path.realpath(file))  # a link stays one
-    if path.exists() and not path.is_file():
-        path.write_bytes(raw)  # a pipe or a device is no place for another file
+    if _is_device(file):
+        with suppress(BrokenPipeError):  # a reader that has seen enough is no fault
+            Path(file).write_bytes(raw)
     else:
-        _replace(path, raw)
+        _replace(Path(os.path.realpath(file)), raw)  # a link stays one
+
+
+def _is_device(file: str) -> bool:
+    """A pipe or a device is no place for another file; a shell's >(...) is one, too."""
+    return Path(file).exists() and not Path(file).is_file()
 
 
 def _replace(path: Path, raw: bytes) -> None:

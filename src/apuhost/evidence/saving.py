@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 from urllib.parse import quote
 
+from apuhost import places
 from apuhost.evidence import index
 from apuhost.evidence.files import EvidenceError
 from apuhost.evidence.index import INDEX
@@ -21,11 +22,14 @@ def check(folder: Path) -> None:
     Raises:
         EvidenceError: it is no folder, or nothing can be written there.
     """
-    there = next(each for each in (folder, *folder.absolute().parents) if each.exists())
+    candidates = (folder, *folder.absolute().parents)
+    there = next(each for each in candidates if os.path.lexists(each))
     if not there.is_dir():
         raise EvidenceError(f"{there} is no folder: facts need one (-o DIR)")
-    if not os.access(there, os.W_OK | os.X_OK):
-        raise EvidenceError(f"{there}: nothing can be written there: permission denied")
+    try:
+        places.try_to_write(there)
+    except OSError as error:
+        raise EvidenceError(f"{there}: nothing can be written there: {error.strerror}") from error
 
 
 def save(folder: Path, host: Host, facts: HostFacts) -> Path:
@@ -48,16 +52,24 @@ def _write(target: Path, host: Host, facts: HostFacts) -> None:
         _refuse_foreign(folder)
     shutil.rmtree(new, ignore_errors=True)
     new.mkdir(parents=True, mode=0o700)
+    try:
+        _fill(new, host, facts)
+        if target.exists():
+            shutil.rmtree(old, ignore_errors=True)
+            target.rename(old)
+        new.rename(target)
+    except BaseException:
+        shutil.rmtree(new, ignore_errors=True)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _fill(new: Path, host: Host, facts: HostFacts) -> None:
     raw = {name: _without_secrets(name, each.text) for name, each in facts.readings.items()}
     for name, content in raw.items():
         _write_private(new / f"{name}.txt", content)
     told = without_logins(index.as_text(index.of(host, facts, raw)))
     _write_private(new / INDEX, told.encode())
-    if target.exists():
-        shutil.rmtree(old, ignore_errors=True)
-        target.rename(old)
-    new.rename(target)
-    shutil.rmtree(old, ignore_errors=True)
 
 
 def _without_secrets(name: str, text: str) -> bytes:
@@ -73,8 +85,10 @@ def _refuse_foreign(folder: Path) -> None:
     """A folder is replaced only if every file in it is one that `save` writes.
 
     Raises:
-        EvidenceError: somebody else's folder, or somebody's notes beside the facts.
+        EvidenceError: somebody else's folder, somebody's notes beside the facts, or a link.
     """
+    if folder.is_symlink():
+        raise EvidenceError(f"{folder} is a symbolic link, no folder: remove it, or choose another")
     ours = {INDEX, *(f"{name}.txt" for name in (*PROBES, *SAVED_PROBES))}
     if folder.exists() and not (
         folder.is_dir() and {path.name for path in folder.iterdir()} <= ours
