@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.rights import ordinary_user
 
 from apuhost import inventory
 from apuhost.inventory import Host, InventoryError, reading, sources
@@ -213,6 +214,30 @@ def test_a_key_that_is_not_there_is_told_before_any_contact(  # noqa: PLR0913, P
         inventory.settings(file, [host])
     (line, _) = str(raised.value).splitlines()
     assert line.endswith(f": {name}: {told.format(home=tmp_path)}")
+
+
+@pytest.mark.parametrize("key", ["ssh_key", "ssh_known_hosts_file"])
+def test_a_file_for_ssh_that_may_not_be_read_is_told_before_any_contact(
+    file: Path, tmp_path: Path, key: str
+) -> None:
+    named = tmp_path / "mine"
+    named.touch(mode=0o000)
+    with ordinary_user(), pytest.raises(InventoryError) as raised:
+        inventory.settings(file, [Host("box1", (), {key: str(named)})])
+    (line, _) = str(raised.value).splitlines()
+    assert line.endswith(f": box1: {key} is {named}: Permission denied")
+    assert inventory.settings(file, [Host("box1", (), {"ssh_known_hosts_file": "/nosuch"})])
+
+
+@pytest.mark.parametrize("mode", [0o000, 0o100, 0o600])
+def test_group_data_that_may_not_be_read_is_one_line(tmp_path: Path, mode: int) -> None:
+    site, folder = tmp_path / "site.py", tmp_path / "group_data"
+    site.write_text('hosts = ["box1"]\n')
+    folder.mkdir()
+    (folder / "all.py").write_text("_sudo = True\n")
+    folder.chmod(mode)
+    with ordinary_user(), pytest.raises(InventoryError, match=r"group_data.*: Permission denied$"):
+        inventory.load(site)
 
 
 SOURCES = {

@@ -14,6 +14,8 @@ from apuhost.settings import Settings, resolve
 from apuhost.settings.destination import LONGEST, why_no_name
 from apuhost.settings.problems import Problem, line
 
+_MISSING = "there is no such file on this machine"
+
 
 @dataclass(frozen=True)
 class Host:
@@ -67,7 +69,7 @@ def settings(path: Path, hosts: Iterable[Host]) -> dict[str, Settings]:
     for host in hosts:
         unreachable = _unreachable(host)
         resolved, wrong = (None, unreachable) if unreachable else resolve(host.name, host.data)
-        problems += (*wrong, *_lost_key(host))
+        problems += (*wrong, *_lost_files(host))
         if resolved is not None:
             found[host.name] = resolved
     if problems:
@@ -87,15 +89,28 @@ def _unreachable(host: Host) -> tuple[Problem, ...]:
     return ()
 
 
-def _lost_key(host: Host) -> tuple[Problem, ...]:
-    """That the private key is not here: ssh itself would only say that it may not log in."""
-    named = host.data.get("ssh_key")
-    if host.name == "@local" or not isinstance(named, str) or not named.isprintable() or not named:
-        return ()
-    if Path(os.path.expanduser(named)).is_file():  # noqa: PTH111  (~nobody stays as it is)
-        return ()
-    sentence = f"ssh_key is {named}: there is no such file on this machine"
-    return (Problem(host.name, "ssh_key", sentence),)
+def _lost_files(host: Host) -> tuple[Problem, ...]:
+    """Files for ssh that cannot be read here: of these ssh only says that it may not log in."""
+    problems = []
+    for key, harmless in (("ssh_key", ""), ("ssh_known_hosts_file", _MISSING)):
+        named = host.data.get(key)
+        if host.name == "@local" or not isinstance(named, str) or not named.isprintable():
+            continue
+        if named and (why := _unread(named)) not in {"", harmless}:
+            problems.append(Problem(host.name, key, f"{key} is {named}: {why}"))
+    return tuple(problems)
+
+
+def _unread(named: str) -> str:
+    """Why a file of this machine cannot be read; "" if it can."""
+    file = Path(os.path.expanduser(named))  # noqa: PTH111  (~nobody stays as it is)
+    try:
+        if not file.is_file():
+            return _MISSING
+        file.open("rb").close()
+    except OSError as error:
+        return str(error.strerror)
+    return ""
 
 
 def _limited(hosts: tuple[Host, ...], limits: tuple[str, ...]) -> tuple[Host, ...]:

@@ -20,8 +20,19 @@ class InventoryError(ApuhostError):
 
 
 def files(inventory: Path) -> tuple[Path, ...]:
-    """The inventory, and the group data beside it: pyinfra runs them all."""
-    return (inventory, *sorted((inventory.resolve().parent / "group_data").glob("*.py")))
+    """The inventory, and the group data beside it: pyinfra runs them all.
+
+    Raises:
+        InventoryError: the folder of the group data cannot be looked into.
+    """
+    folder = inventory.resolve().parent / "group_data"
+    try:
+        beside = sorted(each for each in folder.iterdir() if each.suffix == ".py")
+    except (FileNotFoundError, NotADirectoryError):
+        beside = []
+    except OSError as error:
+        raise InventoryError(f"{shown(folder)}: {error.strerror}") from error
+    return (inventory, *beside)
 
 
 def shown(file: Path) -> str:
