@@ -41,5 +41,10 @@ def test_another_program_stays(tmp_path: Path, target: str | None) -> None:
     assert place.is_symlink() == bool(target)
 
 
-def test_a_folder_that_is_not_there_is_told_with_what_to_type(tmp_path: Path) -> None:
-    assert "sudo ln -sfn" in link(tmp_path / "none")
+def test_a_folder_that_is_not_there_is_one_line_with_what_to_type(tmp_path: Path) -> None:
+    place = tmp_path / "none"
+    told = f"{place} is no folder: mkdir -p {place}; make install BIN={place} (here it is {OURS})\n"
+    assert link(place) == told
+    assert not place.exists()
+    place.touch()
+    assert link(place) == told
