@@ -8,7 +8,7 @@ from deploy.boot import boot
 from deploy.docker import docker, network, retire_certificates
 from deploy.facts import wants
 from deploy.kernel import kernel
-from deploy.mirror import mirror
+from deploy.mirror import mirror, remember
 from deploy.models import models
 from deploy.ollama import ollama
 from deploy.operations import admit, admit_containers
@@ -36,3 +36,5 @@ if wants("models"):
     models()
 if wants("boot"):
     boot()
+if wants("mirror"):
+    remember()

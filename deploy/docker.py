@@ -17,7 +17,7 @@ from deploy.operations import (
     write_file,
     write_files,
 )
-from deploy.packages import APT, install, join
+from deploy.packages import APT, install, join, supplied
 from deploy.packages import CHANGING as PACKAGES_CHANGING
 
 CHANGING = (
@@ -165,7 +165,7 @@ def trust(host_is: Known) -> Commands:
     if not site_ca.untrusted(host_is.derived, host_is.facts):
         host.noop("certificates are as they should be")
         return
-    yield root_script(TRUST)
+    yield root_script(supplied(TRUST, host_is))
 
 
 @operation()
@@ -200,7 +200,8 @@ def replace(host_is: Known) -> Commands:
         host.noop("nothing stands in the way of Docker's packages")
         return
     missing = changes.packages(host_is.derived, host_is.facts)
-    yield root_script(REPLACE, " ".join(gone), *missing, *(f"{name}-" for name in gone))
+    going = (f"{name}-" for name in gone)
+    yield root_script(supplied(REPLACE, host_is), " ".join(gone), *missing, *going)
 
 
 @operation()

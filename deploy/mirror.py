@@ -1,7 +1,9 @@
-"""The mirror role on a host: before everything that a deploy installs."""
+"""The mirror role on a host: before everything that a deploy installs, and its last word."""
 
 from pyinfra.api import deploy
 
+from apuhost.changes import supply
+from deploy.operations import write_files
 from deploy.serving import serving
 
 
@@ -9,3 +11,10 @@ from deploy.serving import serving
 def mirror() -> None:
     """What serves, then what takes from it."""
     serving()
+    write_files(name="the mirror's clients", changes=supply.files)
+
+
+@deploy("bundle")
+def remember() -> None:
+    """Which bundle this host has, when it has all of it."""
+    write_files(name="the bundle's serial", changes=supply.newest)

@@ -3,7 +3,7 @@
 from pyinfra import host
 from pyinfra.api import deploy, operation
 
-from apuhost.changes import compose, container, port
+from apuhost.changes import compose, container, image, port
 from apuhost.changes import models as model_changes
 from apuhost.changes import ollama as changes
 from deploy.facts import Known, known
@@ -134,7 +134,7 @@ def pull(host_is: Known) -> Commands:
     if not changes.image(host_is.derived, host_is.facts):
         host.noop("the image is here")
         return
-    yield told_script(PULL, host_is.settings.ollama.ollama_image)
+    yield told_script(PULL, image.reference(host_is.derived, host_is.facts))
     if changes.image(host_is.derived, known().facts):
         yield fails("docker pulled, but no image has the pinned digest")
 

@@ -26,7 +26,10 @@ from apuhost.round_trip import DECIDING
 from apuhost.verdicts.refusals import in_containers, refusals
 from deploy.facts import Known, forget, known
 
-FILES = ("grub", "modprobe", "kernel", "apt_sources", "daemon_json", "compose", "units", "docker")
+FILES = (
+    "grub", "modprobe", "kernel", "apt_sources", "daemon_json", "compose", "units", "docker",
+    "mirror",
+)  # fmt: skip
 """Probes that tell of files which are written as a whole."""
 
 Commands = Generator[PyinfraCommand, None, None]

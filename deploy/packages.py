@@ -7,6 +7,8 @@ from pyinfra.api import operation
 
 from apuhost.derived import Derived
 from apuhost.host_facts import HostFacts
+from apuhost.probes.mirror import APT_OPTIONS
+from apuhost.probes.mirror import LOCK as LOCK_OF_MIRROR
 from deploy.facts import Known, known
 from deploy.operations import LOCK, Commands, asks_host, fails, root_script
 
@@ -18,20 +20,21 @@ CHANGING = (
 
 # dpkg that was broken off is finished first. Nothing is removed for a package, no file of /etc that
 # somebody edited is replaced, nobody is asked. An update that fails need not matter: the package
-# may be here already.
+# may be here already. `from` is of `supplied`.
 APT = f"""set -e
 {LOCK}
 export DEBIAN_FRONTEND=noninteractive NEEDRESTART_MODE=l
 [ -z "$(dpkg --audit)" ] || dpkg --force-confdef --force-confold --configure -a
 get() {{
   apt-get -q -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3 \\
-    -o Dpkg::Options::=--force-confdef -o Dpkg::Options::=--force-confold "$@"
+    -o Dpkg::Options::=--force-confdef -o Dpkg::Options::=--force-confold ${{from-}} "$@"
 }}
 # Without that mode an update that reached nothing ends well (apt-get(8)).
 # What the step before fetched does for this one, as long as nobody changed where it came from.
 lists=/run/apuhost/apt-lists
+newer() {{ find /etc/apt/ {LOCK_OF_MIRROR} -newer "$lists" 2>/dev/null | head -n 1; }}
 fetched=$(find "$lists" -mmin -10 2>/dev/null) || :
-if [ -z "$fetched" ] || [ -n "$(find /etc/apt/ -newer "$lists" | head -n 1)" ]; then
+if [ -z "$fetched" ] || [ -n "$(newer)" ]; then
   if get update -o APT::Update::Error-Mode=any; then
     mkdir -p "${{lists%/*}}"
     touch "$lists"
@@ -59,10 +62,16 @@ def install(host_is: Known, missing: tuple[Wanted, ...]) -> Commands:
     if not names:
         host.noop("every package is installed")
         return
-    yield root_script(INSTALL, *names)
+    yield root_script(supplied(INSTALL, host_is), *names)
     still = _missing(missing, known())
     if still:
         yield fails(f"apt ran, but did not install {', '.join(still)}")
+
+
+def supplied(script: str, host_is: Known) -> str:
+    """A script that begins with APT, for a host that may get its packages from a mirror alone."""
+    given = host_is.settings.mirrored("apt")
+    return f"from='{APT_OPTIONS}'\n{script}" if given else script
 
 
 def _missing(wanted: Iterable[Wanted], host_is: Known) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from tests.support.hosts import host_facts, settings
 
 from apuhost import roles
 from apuhost import settings as module
-from apuhost.changes import boot, compose, docker, docker_ce, kernel, models, serving
+from apuhost.changes import boot, compose, docker, docker_ce, kernel, models, serving, supply
 from apuhost.derived import derive
 from apuhost.oci import hosts_toml
 from apuhost.probes.mirror import CERTIFICATE
@@ -75,6 +75,7 @@ def given(role: str) -> Mapping[str, object]:
         "mirror": {
             **serving.values(derived, mirrors.lock()),
             **hosts_toml.values("docker.io", derived.settings.mirror.registry, CERTIFICATE),
+            **supply.values(mirrors.lock(), derived),
         },
     }
     return values[role]

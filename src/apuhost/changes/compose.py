@@ -5,7 +5,7 @@ import re
 from hashlib import sha256
 
 from apuhost import environment, hardware, roles
-from apuhost.changes import FileChange, owned
+from apuhost.changes import FileChange, image, owned
 from apuhost.changes.port import rules
 from apuhost.derived import Derived
 from apuhost.host_facts import HostFacts, Unreadable
@@ -49,6 +49,7 @@ def _project(derived: Derived, facts: HostFacts) -> dict[str, object]:
     storage = store(derived, facts)
     return {
         "docker_site_ca": derived.settings.docker.docker_site_ca,
+        "ollama_image": image.reference(derived, facts),
         "ollama_devices": devices(derived),
         "ollama_groups": groups(facts),
         "ollama_userns": _remaps_users(facts),

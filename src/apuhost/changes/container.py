@@ -4,10 +4,11 @@ from collections.abc import Iterator
 
 from apuhost import environment
 from apuhost.changes import compose
+from apuhost.changes.image import has_digest
 from apuhost.derived import Derived
 from apuhost.host_facts import HostFacts
 from apuhost.probes.container_commands import MADE_FROM
-from apuhost.probes.containers import Container, Image, Port
+from apuhost.probes.containers import Container, Port
 from apuhost.settings.ollama import OllamaSettings
 
 PORT = "11434/tcp"
@@ -72,11 +73,6 @@ def origin(asked: OllamaSettings, container: Container) -> Iterator[str]:
         yield f"it was made by {by}, not by compose project {asked.ollama_project}"
     elif container.config_files != (compose.PATH,):
         yield f"it was made from {' and '.join(container.config_files) or 'no file'}"
-
-
-def has_digest(image: Image, digest: str) -> bool:
-    """Whether an image is the pinned one: by its own id only in containerd's store."""
-    return digest == image.id or any(each.endswith(f"@{digest}") for each in image.repo_digests)
 
 
 def image(asked: OllamaSettings, container: Container, facts: HostFacts) -> Iterator[str]:

@@ -64,8 +64,14 @@ def network(derived: Derived, facts: HostFacts) -> tuple[FileChange, ...]:
 
 def values(derived: Derived, facts: HostFacts) -> dict[str, object]:
     """The variables that roles/docker/templates may use."""
-    direct = unproxied.hosts(derived, facts)
-    return {**derived.settings.docker.model_dump(), "docker_direct_hosts": direct}
+    docker = derived.settings.docker
+    mirror = derived.settings.mirror.mirror_address if derived.settings.mirrored("images") else ""
+    unasked = [*docker.docker_no_proxy, *filter(None, [mirror])]
+    return {
+        **docker.model_dump(),
+        "docker_no_proxy": list(dict.fromkeys(unasked)),
+        "docker_direct_hosts": unproxied.hosts(derived, facts),
+    }
 
 
 def daemon_values(derived: Derived) -> dict[str, object]:

@@ -28,6 +28,8 @@ def wanted(derived: Derived) -> bool:
 
 def repository(derived: Derived, facts: HostFacts) -> tuple[FileChange, ...]:
     """Docker's package source: new, unless somebody else's is here, or gone with its key."""
+    if derived.settings.mirrored("apt"):
+        return ()  # its packages come from the mirror
     if not wanted(derived):
         return tuple(_left_over(facts))
     before = _text(SOURCE, facts)
@@ -38,6 +40,8 @@ def repository(derived: Derived, facts: HostFacts) -> tuple[FileChange, ...]:
 
 def key(derived: Derived, facts: HostFacts) -> tuple[str, ...]:
     """Why Docker's key is fetched, before our source: apt takes nothing from that without it."""
+    if derived.settings.mirrored("apt"):
+        return ()
     ours = _text(SOURCE, facts) is not None or bool(repository(derived, facts))
     due = wanted(derived) and ours and _text(KEYRING, facts) is None
     return (f"{KEYRING} is not there",) if due else ()

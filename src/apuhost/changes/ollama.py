@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 from apuhost.changes import FileChange, RolePlan, compose, due, owned, port
+from apuhost.changes import image as images
 from apuhost.changes.container import (
     ANYWHERE,
     before,
     differences,
-    has_digest,
     made_otherwise,
     of_project,
 )
@@ -61,10 +61,8 @@ def volume(derived: Derived, facts: HostFacts) -> tuple[str, ...]:
 
 
 def image(derived: Derived, facts: HostFacts) -> tuple[str, ...]:
-    """The image, where none that is here has its digest."""
-    asked = derived.settings.ollama
-    here = any(has_digest(each, asked.digest) for each in facts.containers.images.values())
-    return () if here else (asked.ollama_image,)
+    """The image, where none that is here has its digest, or not by the name that Docker asks."""
+    return () if images.here(derived, facts) else (images.reference(derived, facts),)
 
 
 def _how(derived: Derived, facts: HostFacts) -> str:
@@ -87,6 +85,7 @@ def _notes(derived: Derived, facts: HostFacts) -> Iterator[str]:
     asked = derived.settings.ollama
     container = facts.containers.named(asked.ollama_container_name)
     yield from _exposure(derived, container)
+    yield from images.notes(derived, facts)
     yield from _other_volume(derived, facts)
     if container and not of_project(asked, container) and container.project:
         yield f"compose project {container.project} loses its container to {asked.ollama_project}"

@@ -53,7 +53,7 @@ def firmware_package(facts: HostFacts) -> str:
 
 def sources(derived: Derived, facts: HostFacts) -> tuple[FileChange, ...]:
     """Debian's own package sources with the component that has the firmware."""
-    if not firmware(derived, facts) or not lacks_component(facts):
+    if not firmware(derived, facts) or not lacks_component(derived, facts):
         return ()
     paths = {source.path for source in _of_release(facts) if _debians(source, facts)}
     return tuple(
@@ -71,14 +71,16 @@ def _with_component(file: TextFile, facts: HostFacts) -> str:
 
 def unknown_sources(derived: Derived, facts: HostFacts) -> tuple[str, ...]:
     """Files with the release's main part that nothing shows to be Debian's: they are not edited."""
-    if not firmware(derived, facts) or not lacks_component(facts):
+    if not firmware(derived, facts) or not lacks_component(derived, facts):
         return ()
     others = (source.path for source in _of_release(facts) if not _debians(source, facts))
     return tuple(dict.fromkeys(others))
 
 
-def lacks_component(facts: HostFacts) -> bool:
-    """Whether the firmware's package is in no source that apt reads."""
+def lacks_component(derived: Derived, facts: HostFacts) -> bool:
+    """Whether the firmware's package is in no source that apt reads; a mirror has no components."""
+    if derived.settings.mirrored("apt"):
+        return False
     name, sources = firmware_package(facts), facts.apt_sources
     known = name in sources.candidates or sources.has_component(COMPONENT)
     return name == needed.FIRMWARE["debian"] and not known

@@ -3,7 +3,8 @@
 import re
 
 from apuhost.changes import compose
-from apuhost.changes.container import PORT, has_digest, unseen
+from apuhost.changes.container import PORT, unseen
+from apuhost.changes.image import has_digest
 from apuhost.derived import Derived
 from apuhost.host_facts import HostFacts, Unreadable
 from apuhost.probes.container_commands import MADE_FROM

@@ -43,7 +43,8 @@ def _strangers(key: str, users: Iterable[str], facts: HostFacts) -> Iterator[str
 
 
 def _firmware(derived: Derived, facts: HostFacts) -> Iterator[str]:
-    lacking = vulkan_changes.firmware(derived, facts) and vulkan_changes.lacks_component(facts)
+    due = vulkan_changes.firmware(derived, facts)
+    lacking = due and vulkan_changes.lacks_component(derived, facts)
     if lacking and not vulkan_changes.sources(derived, facts):
         name = vulkan_changes.firmware_package(facts)
         part = vulkan_changes.COMPONENT
