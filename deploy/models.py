@@ -7,12 +7,13 @@ from pyinfra import host
 from pyinfra.api import deploy, operation
 
 from apuhost.changes import models as changes
-from apuhost.changes import offer
+from apuhost.changes import offer, store
 from apuhost.errors import ApuhostError
 from apuhost.host_facts import HostFacts
 from apuhost.probes import files, model_store
 from apuhost.settings.models import PinnedModel
 from deploy.facts import Known, RootOutput, known
+from deploy.fetch import CLEAN, FETCH
 from deploy.operations import (
     LOCK,
     Commands,
@@ -26,28 +27,24 @@ from deploy.units import VERIFIED, enable
 
 CHANGING = ("model_store", "ollama_api", "units", "disk")
 
-# A script that fails takes the offer's folder, its $1, with it.
-CLEAN = """folder=$1
-trap '[ "$?" = 0 ] || rm -rf "$folder"' EXIT
-trap 'exit 1' HUP INT TERM"""
 FORGET = 'rm -rf "$1"'
 
-# $1 folder to put it, $2 address of the model, $3 its tag. apt's own downloader knows the proxy and
-# the site's certificates, and is on every host; its own `Accept: text/*` would exclude what a
-# registry has.
+# $1 folder to put it, $2 where the manifest is, $3 what the blobs' addresses begin with. apt's own
+# downloader knows the proxy and the certificates of site and mirror, and is on every host; its own
+# `Accept: text/*` would exclude what a registry has.
 OFFER = f"""set -e
 {CLEAN}
 mkdir -p /run/apuhost; mkdir -m 0700 "$1"; cd "$1"
-url=$2
+blobs=$3
 get() {{ /usr/lib/apt/apt-helper -q -o APT::Sandbox::User=root -o Acquire::Retries=3 \\
   -o Acquire::http::SendAccept=false download-file "$1" "$2" >said 2>&1 ||
   {{ tail -n 3 said >&2; exit 1; }}; }}
-get "$2/manifests/$3" manifest
+get "$2" manifest
 blob() {{ # $1 what the layer's type ends with, $2 the file
   digest=$(tr -d ' \\t\\r\\n' <manifest | grep -o "{{[^{{}}]*$1\\"[^{{}}]*}}" |
     grep -o 'sha256:[0-9a-f]*' | head -n 1)
   [ -n "$digest" ] || return 0
-  get "$url/blobs/$digest" "$2"
+  get "$blobs${{digest#sha256:}}" "$2"
   echo "${{digest#sha256:}}  $2" | sha256sum --check --status ||
     {{ echo "for $digest the registry gave another blob" >&2; exit 1; }}
 }}
@@ -90,6 +87,7 @@ tail -n 1 "$1/said" | grep -q '"success"' ||
   {{ echo "the pull broke off: $(tail -c 600 "$1/said" | tail -n 1)" >&2; exit 1; }}
 """
 
+# A model from the mirror into the store, beside a server that runs: Ollama reads it anew each time.
 # $1 folder of the offer ("": what is kept is the store's own), $2 where it is kept, $3 the
 # manifest, $4 its sha256, $5 the blob of its parameters ("": it has none).
 KEEP = f"""set -e
@@ -170,16 +168,23 @@ def pull(host_is: Known) -> Commands:
 
 
 def _pull(model: PinnedModel, host_is: Known, folder: str) -> Commands:
-    yield root_script(OFFER, folder, *offer.registry(model.name, host_is.facts))
+    source = offer.source(model.name, host_is.derived, host_is.facts)
+    yield root_script(OFFER, folder, *source)
     answer = host.get_fact(RootOutput, script=files.command(f"{folder}/*"))
     offered = model_store.parse_offer(answer)
     facts = known().facts  # another model may have filled the disk meanwhile
-    wrong = offer.obstacles(model, offered, host_is.derived, facts)
+    locked = store.pinned(model, host_is.derived, facts)
+    wrong = offer.obstacles(locked, offered, host_is.derived, facts)
     if wrong:
         raise ApuhostError(f"not pulled: {'; '.join(wrong)}")
     if not offer.here(model, offered, facts):
-        body = json.dumps({"model": model.name, "stream": True})
-        yield told_script(PULL, folder, *changes.api(host_is.derived), stdin=body)
+        if host_is.settings.mirrored("models"):
+            manifest, blobs = store.manifest_at(model.name, facts), store.blobs(offered)
+            into = str(facts.model_store.directory)
+            yield told_script(FETCH, folder, source[1], into, manifest, stdin=blobs)
+        else:
+            body = json.dumps({"model": model.name, "stream": True})
+            yield told_script(PULL, folder, *changes.api(host_is.derived), stdin=body)
         if not offer.here(model, offered, known().facts):
             raise ApuhostError("its registry gave another manifest meanwhile: run again")
     params = f"{folder}/params" if any(each.is_params for each in offered.layers) else ""

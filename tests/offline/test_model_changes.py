@@ -219,7 +219,11 @@ def test_a_model_is_asked_for_and_kept_by_the_name_that_is_here() -> None:
     name = QWEN.name.upper()
     facts = store(QWEN, kept=[QWEN])
     assert models.pull(asked({**REFERENCE, "name": name}), facts) == ()
-    registry = "https://registry.ollama.ai/v2/library"
-    assert offer.registry(name, facts) == (f"{registry}/qwen3.6", "35b-a3b")
-    assert offer.registry(name, store()) == (f"{registry}/QWEN3.6", "35B-A3B")
+    registry, outside = "https://registry.ollama.ai/v2/library", derive(settings(), facts)
+    manifest, blobs = offer.source(name, outside, facts)
+    assert (manifest, blobs) == (
+        f"{registry}/qwen3.6/manifests/35b-a3b",
+        f"{registry}/qwen3.6/blobs/sha256:",
+    )
+    assert offer.source(name, outside, store())[0] == f"{registry}/QWEN3.6/manifests/35B-A3B"
     assert offer.kept_at(name, facts) == offer.kept_at(QWEN.name, facts)

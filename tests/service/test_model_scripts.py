@@ -72,9 +72,14 @@ def registry(root: Root) -> Path:
     return folder
 
 
+def source(server: str) -> tuple[str, str]:
+    model = f"{server}/v2/library/qwen3.6"
+    return f"{model}/manifests/35b-a3b", f"{model}/blobs/sha256:"
+
+
 def offer(root: Root, server: str = "https://registry.ollama.ai") -> Done:
     folder = root.path("/run/apuhost/offer-1")
-    return root.run(models.OFFER, str(folder), f"{server}/v2/library/qwen3.6", "35b-a3b")
+    return root.run(models.OFFER, str(folder), *source(server))
 
 
 def offered(root: Root) -> Offer:

@@ -29,7 +29,10 @@ def plan(derived: Derived, facts: HostFacts) -> RolePlan:
     """Everything that is due for the models role."""
     asked = derived.settings.models.models_list
     kept = (due(model.name, "manifest kept", keep(model, facts)) for model in asked)
-    pulled = (due(model.name, _how(model, facts), pull(model, facts)) for model in asked)
+    how = (_how(model, derived, facts) for model in asked)
+    pulled = (
+        due(model.name, word, pull(model, facts)) for model, word in zip(asked, how, strict=True)
+    )
     changed = (due(model.name, "parameters set", unset(model, facts)) for model in asked)
     return RolePlan(
         "models",
@@ -94,8 +97,10 @@ def pull(model: PinnedModel, facts: HostFacts) -> tuple[str, ...]:
     return tuple(_strays(model, stored, found))
 
 
-def _how(model: PinnedModel, facts: HostFacts) -> str:
+def _how(model: PinnedModel, derived: Derived, facts: HostFacts) -> str:
     """A model that somebody else pulled is not pulled again when its registry still has it so."""
+    if derived.settings.mirrored("models"):
+        return "taken from the mirror"
     stored = facts.model_store.named(model.name)
     unkept = facts.model_store.kept_named(model.name) is None
     return "compared with its registry" if stored and stored.whole and unkept else "pulled"

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from apuhost import sizing
-from apuhost.changes import fit
+from apuhost.changes import fit, store
 from apuhost.derived import Derived
 from apuhost.host_facts import HostFacts
 from apuhost.probes.model_manifest import Layer, weights
@@ -16,15 +16,21 @@ FREE_BYTES = 2 * 1024**3
 """What stays free on the disk of the models: Docker writes there, too."""
 
 
-def registry(name: str, facts: HostFacts) -> tuple[str, str]:
-    """The model's address at its registry, and its tag (Ollama's types/model/name.go).
+def source(name: str, derived: Derived, facts: HostFacts) -> tuple[str, str]:
+    """Where a model's manifest is, and what its blobs' addresses begin with, their digest missing.
 
-    Ollama pulls a model that it has by the name that this one has, whatever the case asked for.
+    At a registry (Ollama's types/model/name.go), or at the mirror in the folders of a store.
     """
     stored = facts.model_store.named(name)
+    if derived.settings.mirrored("models"):
+        return store.addresses(name, derived, facts)
+    # Ollama pulls a model that it has by the name that this one has, whatever the case asked for.
     place, _, tag = full_name(stored.name if stored else name).rpartition(":")
     server, _, path = place.partition("/")
-    return f"https://{server}/v2/{path}", tag
+    return (
+        f"https://{server}/v2/{path}/manifests/{tag}",
+        f"https://{server}/v2/{path}/blobs/sha256:",
+    )
 
 
 def kept_at(name: str, facts: HostFacts) -> str:
