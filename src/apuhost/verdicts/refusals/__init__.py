@@ -8,7 +8,7 @@ from apuhost.derived import Derived
 from apuhost.host_facts import HostFacts, Unreadable
 from apuhost.settings import Settings
 from apuhost.verdicts.gpu import no_gpu
-from apuhost.verdicts.refusals import kernel, ollama, serving, stack
+from apuhost.verdicts.refusals import kernel, ollama, serving, stack, supply
 from apuhost.verdicts.refusals.topic import Refusal
 
 GPU_ROLES = frozenset({"kernel", "vulkan", "ollama", "models"})
@@ -77,7 +77,7 @@ HOST: dict[str, Refusal] = {
     "package manager": _package_manager,
 }
 ROLES: Mapping[str, Mapping[str, Refusal]] = {
-    "mirror": serving.SERVING,
+    "mirror": {**supply.SUPPLY, **serving.SERVING},
     "kernel": kernel.REFUSALS,
     "vulkan": stack.VULKAN,
     "docker": stack.DOCKER,
