@@ -39,7 +39,9 @@ from apuhost.probes import (
     machine,
     meminfo,
     mirror,
+    mirror_answers,
     mirror_serving,
+    model_blobs,
     model_store,
     modprobe,
     modules,
@@ -247,6 +249,11 @@ class HostFacts:
         return self._read("model_store", model_store.parse)
 
     @cached_property
+    def model_blobs(self) -> model_blobs.ModelBlobs:
+        """The digests that models' files really have."""
+        return self._read("model_blobs", model_blobs.parse)
+
+    @cached_property
     def runners(self) -> runners.Processes:
         """Ollama's processes."""
         return self._read("runners", runners.parse_processes)
@@ -275,6 +282,11 @@ class HostFacts:
     def mirror_serving(self) -> mirror_serving.Serving:
         """What a mirror's host keeps and serves."""
         return self._read("mirror_serving", mirror_serving.parse)
+
+    @cached_property
+    def mirror_answers(self) -> mirror_answers.MirrorAnswers:
+        """What apt and Docker answer of it."""
+        return self._read("mirror_answers", mirror_answers.parse)
 
     @cached_property
     def boots(self) -> boots.Boots:

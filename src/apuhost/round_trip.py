@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from types import ModuleType
 
-from apuhost.probes import dpkg_status, generation, repetition
+from apuhost.probes import dpkg_status, generation, model_blobs, repetition
 from apuhost.probes.container_commands import CHOOSE, CONTAINER
 from apuhost.probes.pairs import whole_number
 
@@ -15,8 +15,7 @@ _NAMES = (
     "modprobe", "modules", "gpus", "gpu_firmware", "iommu", "cpuinfo", "dmi_memory", "kernel_log",
     "disk", "packages", "apt_sources", "accounts", "nodes", "vulkaninfo", "docker", "daemon_json",
     "containers", "container_packages", "compose", "ollama_api", "model_store", "runners",
-    "ollama_log", "units", "firewall", "mirror", "mirror_serving",
-    "boots",
+    "ollama_log", "units", "firewall", "mirror", "mirror_serving", "mirror_answers", "boots",
 )  # fmt: skip
 """Modules of apuhost.probes, in the order of asking."""
 
@@ -24,7 +23,11 @@ PROBES: Mapping[str, ModuleType] = {
     name: import_module(f"apuhost.probes.{name}") for name in _NAMES
 }
 
-ACTIVE_PROBES: Mapping[str, ModuleType] = {"generation": generation, "repetition": repetition}
+ACTIVE_PROBES: Mapping[str, ModuleType] = {
+    "generation": generation,
+    "repetition": repetition,
+    "model_blobs": model_blobs,
+}
 """Asked only when somebody wants it (--active): they make the host work."""
 
 SAVED_PROBES: Mapping[str, ModuleType] = {"dpkg_status": dpkg_status}
@@ -34,13 +37,14 @@ _EVERY: Mapping[str, ModuleType] = {**PROBES, **ACTIVE_PROBES, **SAVED_PROBES}
 
 _JUDGED_ONLY = frozenset(
     {"boots", "container_packages", "cpuinfo", "dmi_memory", "gpu_firmware", "iommu", "kernel_log"}
-    | {"ollama_log", "runners", "vulkaninfo"}
+    | {"mirror_answers", "ollama_log", "runners", "vulkaninfo"}
 )
 
 DECIDING = tuple(name for name in PROBES if name not in _JUDGED_ONLY)
 """Probes that decide what a deploy changes or refuses; the others are for verdicts alone."""
 
 PROBE_TIMEOUT_S = 30
+"""For a probe that does not say its own TIMEOUT_S."""
 
 
 @dataclass(frozen=True)
@@ -60,14 +64,21 @@ def script(mark: str, names: Iterable[str] = tuple(PROBES)) -> str:
         "export LC_ALL=C PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
         f"""probe() {{
   printf '{mark} begin %s\\n' "$1"
-  timeout {PROBE_TIMEOUT_S} sh -c "$2" 2>/dev/null </dev/null
+  timeout "${{3:-{PROBE_TIMEOUT_S}}}" sh -c "$2" 2>/dev/null </dev/null
   printf '\\n{mark} end %s %d\\n' "$1" "$?"
 }}""",
     ]
     commands = {name: _EVERY[name].COMMAND for name in names}
     lines += [CHOOSE] if any(CONTAINER in command for command in commands.values()) else []
-    lines += [f"probe {name} {shlex.quote(command)}" for name, command in commands.items()]
+    lines += [
+        f"probe {name} {shlex.quote(command)}{_limit(name)}" for name, command in commands.items()
+    ]
     return "\n".join(lines)
+
+
+def _limit(name: str) -> str:
+    seconds = getattr(_EVERY[name], "TIMEOUT_S", None)
+    return f" {seconds}" if seconds else ""
 
 
 def unframe(mark: str, text: str) -> dict[str, Reading]:

@@ -51,7 +51,15 @@ MODELS = (
 MODELS_ACTIVE = ("models.generation",)
 """Asked only where the hosts were let work (--active)."""
 
-MIRROR: tuple[str, ...] = ("mirror.serving",)
+MIRROR = (
+    "mirror.serving",
+    "mirror.registry",
+    "mirror.fallback",
+    "mirror.apt",
+    "mirror.models",
+    "mirror.clock",
+    "mirror.serial",
+)
 
 BOOT = ("boot.unit", "boot.reports", "boot.unchanged")
 

@@ -95,7 +95,7 @@ def test_every_verdict_that_is_named_is_given(page: Path) -> None:
     assert set(named) <= set(verdict_ids.ALL)
 
 
-OF_OTHERS = {"kernel_log", "mirror_serving", "ollama_api", "ollama_log"}
+OF_OTHERS = {"kernel_log", "mirror_answers", "mirror_serving", "ollama_api", "ollama_log"}
 OF_OTHERS |= {"boot_id", "ollama_default"}
 """They begin like a setting: files of a facts folder, the kernel's word, Docker's network."""
 

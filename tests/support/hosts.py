@@ -99,6 +99,7 @@ PARTS: Mapping[str, str] = {
     "firewall": stack.firewall(),
     "mirror": "",
     "mirror_serving": "end\n",
+    "mirror_answers": "end\n",
     "boots": stack.boots(),
 }
 """Every probe's text but the GRUB files', modprobe's, and the files that the roles render."""

@@ -63,7 +63,7 @@ def _cmdline(text: str) -> object:
 _INNER = frozenset(
     {"accounts", "apt_sources", "compose", "container_packages", "containers", "dmi_memory"}
     | {"docker", "firewall", "gpu_firmware", "grub", "kernel_log", "mirror", "model_store", "nodes"}
-    | {"mirror_serving"}
+    | {"mirror_answers", "mirror_serving"}
     | {"ollama_api", "packages", "runners", "units"}
 )
 

@@ -41,14 +41,11 @@ _PLACE = (
     "{{.Id}}\n{{range .Mounts}}mount\t{{.Destination}}\t{{.Source}}\n{{end}}"
     '{{range index .Config "Env"}}env {{json .}}\n{{end}}'
 )
-# The store's path in the container, led through the mount that it lies in. What is below the mount
-# is the container's: a link there would lead to a file of the host's, so only what is in its own
-# place is read, and plain (a FIFO would wait for a writer).
-_READ = f"""
+# The store's path in the container, led through the mount that it lies in.
+FIND = f"""
 {CONTAINER}
 frame() {{ printf '==> %d %s\\n%s\\n' "${{#2}}" "$1" "$2"; }}
 refuse() {{ frame error 'docker does not answer'; exit 0; }}
-in_place() {{ [ -f "$1" ] && [ "$(readlink -f "$1")" = "$real${{1#"$source"}}" ]; }}
 id=$(ollama_container) || refuse
 source= store=
 if [ -n "$id" ]; then
@@ -67,6 +64,17 @@ elif command -v docker >/dev/null; then
   source=$(timeout {DOCKER_TIMEOUT_S} docker volume inspect --format '{{{{.Mountpoint}}}}' {OLLAMA})
   [ -z "$source" ] || store=$source/models
 fi
+"""
+"""sh text: where `source` is mounted and the `store` in it are on the host, both "" without one.
+
+It leaves `frame NAME TEXT`, too; where Docker does not answer it frames that as an error and ends.
+"""
+
+# What is below the mount is the container's: a link there would lead to a file of the host's, so
+# only what is in its own place is read, and plain (a FIFO would wait for a writer).
+_READ = f"""
+{FIND}
+in_place() {{ [ -f "$1" ] && [ "$(readlink -f "$1")" = "$real${{1#"$source"}}" ]; }}
 {files.command(f"{KEPT}/{_ANY}/*")}
 case "$store" in */models)
   real=$(readlink -f "$source")

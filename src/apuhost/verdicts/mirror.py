@@ -4,7 +4,7 @@ from apuhost import verdict_ids
 from apuhost.derived import Derived
 from apuhost.host_facts import HostFacts
 from apuhost.settings import Settings
-from apuhost.verdicts import Verdict
+from apuhost.verdicts import Verdict, supply
 from apuhost.verdicts.serving import serving
 
 IDS = verdict_ids.MIRROR
@@ -13,4 +13,13 @@ IDS = verdict_ids.MIRROR
 
 def verdicts(_: Settings, derived: Derived, facts: HostFacts) -> tuple[Verdict, ...]:
     """Every verdict of this concern, in a fixed order."""
-    return (serving(derived, facts),)
+    asked = (
+        serving,
+        supply.registry,
+        supply.fallback,
+        supply.apt,
+        supply.models,
+        supply.clock,
+        supply.serial,
+    )
+    return tuple(judged(derived, facts) for judged in asked)
