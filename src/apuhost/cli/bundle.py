@@ -133,17 +133,19 @@ def diff(
     raise typer.Exit(command.changes(old, new))
 
 
-@app.command("mirror-config")
+@app.command("mirror-config", cls=Command)
 def mirror_config(
     kind: Annotated[str, typer.Argument(metavar="KIND", help="containerd or kubespray")],
-    inventory: Annotated[Path, typer.Argument(metavar="INVENTORY")],
+    inventory: Annotated[Path, usage.path("INVENTORY")],
     lock: Annotated[
-        Path, typer.Option("--lock", metavar="LOCK", help="of the bundle that the mirror serves")
+        Path,
+        usage.path_option("--lock", metavar="LOCK", words="of the bundle that the mirror serves"),
     ],
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="DIR", help="else one file to stdout")
+        Path | None,
+        usage.path_option("-o", "--output", metavar="DIR", words="else one file to stdout"),
     ] = None,
-    limit: Annotated[list[str] | None, typer.Option("--limit", metavar="HOST")] = None,
+    limit: Annotated[list[str] | None, usage.named("--limit", metavar="HOST")] = None,
 ) -> None:
     """Write what another program reads, to take images and files from the mirror."""
     from apuhost.commands import mirror_config as command
