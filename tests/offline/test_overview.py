@@ -101,6 +101,20 @@ def test_a_name_of_any_length_leaves_the_matrix_whole(name: str) -> None:
     assert max(map(len, found[:3])) <= 100
 
 
+@pytest.mark.parametrize("width", [60, 80, 100])
+def test_concerns_that_have_no_room_beside_the_others_come_below(width: int) -> None:
+    names = [f"concern{number}" for number in range(10)]
+    verdicts = [Verdict(f"{name}.x", Status.FAIL, "a", "b") for name in names]
+    found = report.verify_lines(
+        [host("a", *verdicts), host("b" * 30)], SITE, (), width, every=False
+    )
+    table = found[: found.index("")]
+    assert max(map(len, table)) <= width
+    assert len(table) % 3 == 0
+    assert [name for head in table[::3] for name in head.split()] == names
+    assert " ".join(table[1::3]).count("1 bad") == len(names)
+
+
 RECOMMENDED = Severity.RECOMMENDED
 
 

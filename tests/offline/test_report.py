@@ -258,6 +258,9 @@ def test_a_host_that_is_not_reached_is_one_line() -> None:
     assert lines(away) == ["box2  not reached: connection timed out"]
 
 
+INDENTED = len(report.INDENT)
+"""A word behind it stays whole, whatever its length."""
+
 FAULTY = [
     pytest.param(ASKED, BARE, id="bare"),
     pytest.param(ASKED, BY_HAND, id="set up by hand"),
@@ -277,10 +280,22 @@ def test_verdicts_fit_into_100_columns(asked: Settings, facts: HostFacts) -> Non
     assert max(map(len, found)) <= 100
 
 
-@pytest.mark.parametrize("facts", [BARE, BEHIND, host_facts()], ids=["bare", "behind", "deployed"])
-def test_plans_fit_into_100_columns_but_for_the_files_lines(facts: HostFacts) -> None:
-    own = [line for line in planned(facts) if not line.strip().startswith(("+ ", "- "))]
-    assert max(map(len, own)) <= 100
+@pytest.mark.parametrize("width", [60, 80, 160])
+@pytest.mark.parametrize(("asked", "facts"), FAULTY)
+def test_verdicts_fit_into_a_terminal_but_for_what_is_there_to_be_copied(
+    asked: Settings, facts: HostFacts, width: int
+) -> None:
+    found = report.verify_lines([judge("minipc", asked, facts)], "i.py", width=width, every=True)
+    words = [line for line in found if not line.strip().startswith("fix: ")]
+    assert max(len(line) for line in words if " " in line[INDENTED:]) <= width
+
+
+@pytest.mark.parametrize("width", [80, 100])
+@pytest.mark.parametrize("facts", [BARE, BEHIND, EMPTY, host_facts()])
+def test_plans_fit_but_for_the_files_lines(facts: HostFacts, width: int) -> None:
+    found = report.plan_lines("box1", plan(WHOLE, facts), width)
+    own = [line for line in found if not line.strip().startswith(("+ ", "- "))]
+    assert max(len(line) for line in own if " " in line.strip()) <= width
 
 
 def test_one_long_word_of_a_host_stays_whole() -> None:
@@ -289,6 +304,16 @@ def test_one_long_word_of_a_host_stays_whole() -> None:
         Verdict("kernel.gtt", Status.FAIL, "a", "b", layer=Layer.BOOTED, evidence=word), "box1", "i"
     )
     assert any(word in line for line in found)
+
+
+@pytest.mark.parametrize("unreachable", ["", "no route to host"])
+def test_a_host_with_a_name_of_any_length_has_its_lines(unreachable: str) -> None:
+    name = "x" * 300
+    found = lines(HostReport(name, "Debian 13", (), unreachable))
+    assert found[0].startswith(f"{name}  ")
+    assert report.plan_lines(name, HostPlan(reboot=("a newer kernel",)))[0].startswith(name)
+    long = FileChange(f"/{name}", None, "a\n", "new", operators=True)
+    assert report.plan_lines("a", HostPlan((RolePlan("kernel", files=(long,)),)))[2].endswith("+ a")
 
 
 HOSTILE = "\x1b[2J\x1b]0;owned\x07\r\udc80\u202e"

@@ -345,6 +345,25 @@ def test_a_pipe_whose_reader_has_gone_is_no_fault() -> None:
         os.close(writing)
 
 
+@pytest.mark.parametrize(
+    ("tty", "columns", "width"),
+    [
+        pytest.param(True, 80, 80, id="a terminal"),
+        pytest.param(True, 200, 200, id="a wide one"),
+        pytest.param(True, 20, 60, id="one in which nothing can be read"),
+        pytest.param(True, 0, 100, id="one that does not tell"),
+        pytest.param(False, 80, 100, id="a file"),
+    ],
+)
+def test_a_line_is_as_wide_as_the_terminal(
+    tty: bool, columns: int, width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: tty)
+    monkeypatch.setattr(os, "get_terminal_size", lambda _: os.terminal_size((columns, 24)))
+    assert terminal.width() == width
+
+
 LINES = ["FAIL   kernel.gtt  x", "waived gpu.driver  y", "  fix: FAIL it", "a  1 bad"]
 
 

@@ -5,11 +5,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from apuhost import inventory
+from apuhost.commands import terminal
 from apuhost.derived import derive
 from apuhost.gather import Unreachable, gather
 from apuhost.host_facts import HostFacts, Unreadable
 from apuhost.inventory import Host
-from apuhost.report import visible
+from apuhost.report import wrapped
 from apuhost.settings import Settings
 from apuhost.verdicts.host import header
 from apuhost.verdicts.refusals import by_topic
@@ -64,4 +65,6 @@ def _host(host: Host, settings: Settings, facts: HostFacts | Unreachable) -> int
 
 
 def _line(word: str, topic: str, sentence: str) -> None:
-    print(f"  {word:5} {topic:16} {visible(sentence)}".rstrip())
+    head = f"  {word:5} {topic:16} "
+    for line in wrapped(head, sentence, terminal.width(), " " * len(head)):
+        print(line.rstrip())

@@ -7,11 +7,14 @@ from pathlib import Path
 from apuhost import inventory, report
 from apuhost.changes import HostPlan
 from apuhost.changes.host import plan as plan_host
+from apuhost.commands import terminal
 from apuhost.derived import derive
 from apuhost.gather import Unreachable, gather
 from apuhost.host_facts import HostFacts, Unreadable
 from apuhost.settings import Settings
 from apuhost.verdicts.refusals import refusals
+
+DEEPER = "  "
 
 
 @dataclass(frozen=True)
@@ -65,9 +68,12 @@ def _plan(host: str, settings: Settings, facts: HostFacts | Unreachable) -> Plan
 
 
 def _lines(planned: Planned) -> list[str]:
+    width, name = terminal.width(), report.visible(planned.host)
     if planned.unreachable:
-        return [report.visible(f"{planned.host}  not reached: {planned.unreachable}")]
+        return report.wrapped(f"{name}  not reached: ", planned.unreachable, width, DEEPER)
     if planned.plan is None:
-        refused = [f"{planned.host}  refused: {report.visible(why)}" for why in planned.refused]
-        return [*refused, f"{planned.host}  nothing will be touched"]
-    return report.plan_lines(planned.host, planned.plan)
+        refused = [
+            report.wrapped(f"{name}  refused: ", why, width, DEEPER) for why in planned.refused
+        ]
+        return [*(line for lines in refused for line in lines), f"{name}  nothing will be touched"]
+    return report.plan_lines(planned.host, planned.plan, width)

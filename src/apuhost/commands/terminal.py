@@ -1,12 +1,25 @@
-"""Colour for a terminal: it only repeats what a line's first word says."""
+"""What a terminal gets: its width, and colour, which only repeats what a line's first word says."""
 
 import os
 import re
+import shutil
 import sys
 from collections.abc import Iterable
 
+from apuhost.report import WIDTH
+
+LEAST_WIDTH = 60
+"""Of a narrower terminal the lines wrap: nothing could be read in what is left beside the names."""
+
 COLOURS = {"FAIL": 31, "not reached": 31, "warn": 33, "?": 33, "waived": 36, "ok": 32}
 _WORD = re.compile(rf"({'|'.join(map(re.escape, COLOURS))})(?= )")
+
+
+def width() -> int:
+    """Of a line, in columns: the terminal's where stdout is one, else always the same."""
+    if not _is_terminal():
+        return WIDTH
+    return max(LEAST_WIDTH, shutil.get_terminal_size((WIDTH, 0)).columns)
 
 
 def painted(lines: Iterable[str]) -> list[str]:
@@ -19,7 +32,11 @@ def painted(lines: Iterable[str]) -> list[str]:
 def _wanted() -> bool:
     # The variable is a convention of many programs (https://no-color.org).
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
-    return sys.stdout is not None and sys.stdout.isatty() and not plain
+    return _is_terminal() and not plain
+
+
+def _is_terminal() -> bool:
+    return sys.stdout is not None and sys.stdout.isatty()
 
 
 def _in_colour(found: re.Match[str]) -> str:

@@ -66,7 +66,7 @@ def show(
     """
     if output.STDOUT not in outputs.values():
         shown = str(asked.path or "INVENTORY")
-        lines = report.verify_lines(found, shown, asked.limits, every=every)
+        lines = report.verify_lines(found, shown, asked.limits, terminal.width(), every=every)
         print("\n".join(terminal.painted(lines)))
     unwritten = output.write({file: FORMS[form](found) for form, file in outputs.items()})
     for problem in (*unwritten, *_uncollected(outputs)):

@@ -11,5 +11,7 @@ from apuhost.report.plan import diff as diff
 from apuhost.report.plan import plan_lines as plan_lines
 from apuhost.report.table import verdict_lines as verdict_lines
 from apuhost.report.text import INDENT as INDENT
+from apuhost.report.text import WIDTH as WIDTH
 from apuhost.report.text import visible as visible
 from apuhost.report.text import visible_json as visible_json
+from apuhost.report.text import wrapped as wrapped

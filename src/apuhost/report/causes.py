@@ -7,7 +7,7 @@ from itertools import groupby
 
 from apuhost.report.command import fix_lines
 from apuhost.report.outcome import FAILED, ORDER, Word, sentence, word, worth_a_word
-from apuhost.report.text import wrapped
+from apuhost.report.text import WIDTH, wrapped
 from apuhost.report.told import UNANSWERED, Told, by_cause, said
 from apuhost.verdicts import Status, Verdict
 from apuhost.verdicts.host import HostReport
@@ -30,7 +30,10 @@ class Cause:
 
 
 def cause_lines(
-    reports: Sequence[HostReport], inventory: str, limits: Sequence[str] | None
+    reports: Sequence[HostReport],
+    inventory: str,
+    limits: Sequence[str] | None,
+    width: int = WIDTH,
 ) -> list[str]:
     """Each cause once, the worst and then the most frequent first, with its hosts and the fix.
 
@@ -38,31 +41,32 @@ def cause_lines(
         reports: of the hosts that were reached.
         inventory: its path, as it is typed behind a command.
         limits: what was asked for, where all of it was reached; else None.
+        width: of a line, in columns.
     """
     lines = []
     for (_, hosts, fix), group in groupby(_causes(reports), _footer):
         causes = list(group)
         for cause in causes:
-            lines += said(cause.told)
-        lines += _named(hosts, alike=all(cause.alike for cause in causes))
+            lines += said(cause.told, width)
+        lines += _named(hosts, width, alike=all(cause.alike for cause in causes))
         if fix:
             everybody = limits if len(hosts) == len(reports) else None
-            lines += fix_lines(fix, inventory, hosts if everybody is None else everybody)
+            lines += fix_lines(fix, inventory, hosts if everybody is None else everybody, width)
         lines.append("")
     return lines[:-1]
 
 
-def unreached_lines(reports: Iterable[HostReport]) -> list[str]:
+def unreached_lines(reports: Iterable[HostReport], width: int = WIDTH) -> list[str]:
     """Each reason once, with the hosts that were not reached for it."""
-    return _by_reason("not reached", {each.host: each.unreachable for each in reports})
+    return _by_reason("not reached", {each.host: each.unreachable for each in reports}, width)
 
 
-def damage_lines(reports: Iterable[HostReport]) -> list[str]:
+def damage_lines(reports: Iterable[HostReport], width: int = WIDTH) -> list[str]:
     """The hosts whose saved facts look damaged."""
-    return _by_reason("damaged", {each.host: each.damage for each in reports})
+    return _by_reason("damaged", {each.host: each.damage for each in reports}, width)
 
 
-def _by_reason(head: str, reasons: Mapping[str, str]) -> list[str]:
+def _by_reason(head: str, reasons: Mapping[str, str], width: int) -> list[str]:
     groups: dict[str, list[str]] = {}
     for host, reason in reasons.items():
         if reason:
@@ -71,8 +75,8 @@ def _by_reason(head: str, reasons: Mapping[str, str]) -> list[str]:
     lines = []
     for hosts in sorted(groups.values(), key=len, reverse=True):
         alike = len({reasons[host] for host in hosts}) == 1
-        lines += wrapped(f"{head} ", reasons[hosts[0]])
-        lines += _named(hosts, alike=alike)
+        lines += wrapped(f"{head} ", reasons[hosts[0]], width)
+        lines += _named(hosts, width, alike=alike)
     return lines
 
 
@@ -125,8 +129,8 @@ def _words(verdict: Verdict) -> str:
     return "\n".join((sentence(verdict), verdict.evidence, verdict.reason))
 
 
-def _named(hosts: Sequence[str], *, alike: bool) -> list[str]:
+def _named(hosts: Sequence[str], width: int, *, alike: bool) -> list[str]:
     """`2 hosts: c07 c11`, and whose words are shown where not all say the very same."""
     count = f"{len(hosts)} host{'s' if len(hosts) > 1 else ''}"
     example = "" if alike else f" (details of {hosts[0]})"
-    return wrapped("", f"{count}{example}: {' '.join(hosts)}")
+    return wrapped("", f"{count}{example}: {' '.join(hosts)}", width)

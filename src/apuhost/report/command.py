@@ -18,15 +18,17 @@ def fix(verdict: Verdict, host: str, inventory: str) -> str:
     return verdict.fix.replace(PLACE, named)
 
 
-def fix_lines(template: str, inventory: str, limits: Sequence[str]) -> list[str]:
+def fix_lines(
+    template: str, inventory: str, limits: Sequence[str], width: int = WIDTH
+) -> list[str]:
     """The fix for the hosts that `limits` name, folded between its options where it is long."""
     before, meant, after = template.partition(PLACE)
     options = [f" --limit {quote(limit)}" for limit in limits] if meant else []
     command = [f"{before}{quote(inventory) if meant else ''}", *options]
     whole = f"{INDENT}fix: {''.join(command)}{after}"
-    if len(whole) <= WIDTH or not meant:
+    if len(whole) <= width or not meant:
         return [visible(whole)]
-    return [visible(line) for line in (*_prose(command), *_folded(command, after))]
+    return [visible(line) for line in (*_prose(command), *_folded(command, after, width))]
 
 
 def _prose(command: list[str]) -> list[str]:
@@ -36,10 +38,10 @@ def _prose(command: list[str]) -> list[str]:
     return [f"{INDENT}fix: {words}".rstrip()]
 
 
-def _folded(command: Sequence[str], after: str) -> list[str]:
+def _folded(command: Sequence[str], after: str, width: int) -> list[str]:
     lines = [f"{DEEPER}{command[0]}"]
     for option in command[1:]:
-        if len(lines[-1]) + len(option) > WIDTH - len(FOLD):
+        if len(lines[-1]) + len(option) > width - len(FOLD):
             lines[-1] += FOLD
             lines.append(f"{DEEPER}    {option.lstrip()}")
         else:

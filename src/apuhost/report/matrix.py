@@ -20,8 +20,11 @@ NOT_ASKED = "-"
 Cells = tuple[str, ...]
 
 
-def matrix_lines(reports: Sequence[HostReport]) -> list[str]:
-    """A head with the concerns, a row for each state; no hosts give no lines."""
+def matrix_lines(reports: Sequence[HostReport], width: int = WIDTH) -> list[str]:
+    """A head with the concerns, a row for each state; no hosts give no lines.
+
+    Concerns that have no room beside the others have a head and rows of their own below.
+    """
     concerns = _concerns(reports)
     rows: dict[Cells, list[HostReport]] = {}
     for report in reports:
@@ -30,14 +33,28 @@ def matrix_lines(reports: Sequence[HostReport]) -> list[str]:
     if not rows:
         return []
     widths = [max(map(len, column)) for column in zip(concerns, *rows, strict=True)]
-    left = WIDTH - sum(len(GAP) + width for width in widths)
+    left = width - sum(len(GAP) + each for each in widths)
     room = max(LEAST_LABEL, min(LABEL_WIDTH, left))
     labels = {cells: label([report.host for report in row], room) for cells, row in rows.items()}
+    table = [("", concerns)]
+    table += [(labels[cells], cells) for cells in sorted(rows, key=lambda c: _worst(rows[c][0]))]
     widest = max(map(len, labels.values()))
-    lines = [_row("", widest, concerns, widths)]
-    for cells in sorted(rows, key=lambda cells: _worst(rows[cells][0])):
-        lines.append(_row(labels[cells], widest, cells, widths))
-    return lines
+    return [
+        _row(name, widest, cells[columns], widths[columns])
+        for columns in _blocks(widths, width - widest)
+        for name, cells in table
+    ]
+
+
+def _blocks(widths: Sequence[int], room: int) -> list[slice]:
+    """The columns that have room beside each other, from the left; one at least."""
+    blocks, start, used = [], 0, 0
+    for column, width in enumerate(widths):
+        used += len(GAP) + width
+        if used > room and column > start:
+            blocks.append(slice(start, column))
+            start, used = column, len(GAP) + width
+    return [*blocks, slice(start, None)]
 
 
 def label(hosts: Sequence[str], room: int) -> str:

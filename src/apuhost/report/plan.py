@@ -1,56 +1,92 @@
 """A plan in lines: what would change on a host, as a diff."""
 
+from collections.abc import Iterable
 from difflib import unified_diff
 
 from apuhost.changes import FileChange, HostPlan, RolePlan
 from apuhost.probes.secrets import without_logins
-from apuhost.report.text import visible
+from apuhost.report.text import WIDTH, visible, wrapped
 
 LONGEST_NEW = 40
+MARGIN = 11
+PATH_WIDTH = 38
+"""Of what changes, beside how."""
+
+DEEPER = "    "
+COMMENTS = ("+#", "-#")
 
 
 def diff(change: FileChange) -> list[str]:
     """The lines of a file that go (-) and come (+); comments in our own files say nothing new."""
+    skipped = () if change.operators else COMMENTS
+    return _shown(line for line in _changed(change) if not line.startswith(skipped))
+
+
+def _changed(change: FileChange) -> list[str]:
     before = (change.before or "").splitlines()
     # The first two lines are the files' names; without context every other one is - or + or @@.
     lines = list(unified_diff(before, change.after.splitlines(), lineterm="", n=0))[2:]
-    skipped = ("@@",) if change.operators else ("@@", "+#", "-#")
-    shown = [line for line in lines if not line.startswith(skipped)]
+    return [line for line in lines if not line.startswith("@@")]
+
+
+def _shown(lines: Iterable[str]) -> list[str]:
     # Only now: a line in which nothing but a password changes is a change.
-    return [f"{line[0]} {visible(without_logins(line[1:]))}" for line in shown]
+    return [f"{line[0]} {visible(without_logins(line[1:]))}" for line in lines]
 
 
-def plan_lines(host: str, plan: HostPlan) -> list[str]:
-    """What would change on a host, as a diff, with the notes that go with it."""
-    return [visible(line) for line in _plan_lines(host, plan)]
+def plan_lines(host: str, plan: HostPlan, width: int = WIDTH) -> list[str]:
+    """What would change on a host, as a diff, with the notes that go with it.
 
-
-def _plan_lines(host: str, plan: HostPlan) -> list[str]:
+    Args:
+        host: its name.
+        plan: what would change.
+        width: of a line, in columns; a file's lines stay whole.
+    """
     headline = "nothing to change" if plan.empty else _headline(plan)
     lines = [f"{host}  {headline}"]
     for role in plan.roles:
-        lines += _role_lines(role, every=not plan.empty)
-    return [*lines, *(f"  {'reboot':8} {reason}" for reason in plan.reboot)]
+        kept = () if plan.empty else role.kept
+        told = [*_kept(kept, width - MARGIN), *_role_lines(role, width - MARGIN)]
+        lines += _beside(role.role, told)
+    for why in plan.reboot:
+        lines += wrapped(f"  {'reboot':8} ", why, width, " " * MARGIN)
+    return [visible(line) for line in lines]
 
 
-def _role_lines(role: RolePlan, *, every: bool) -> list[str]:
-    """What changes, then what stays (not worth a word where nothing changes), then the notes."""
-    lines = [f"{keeps}" for keeps in role.kept] if every else []
+def _beside(name: str, lines: Iterable[str]) -> list[str]:
+    return [f"  {name if number == 0 else '':8} {line}" for number, line in enumerate(lines)]
+
+
+def _kept(kept: Iterable[str], width: int) -> list[str]:
+    """What stays; where nothing changes it is not worth a word."""
+    return [line for each in kept for line in wrapped("", each, width, "")]
+
+
+def _role_lines(role: RolePlan, width: int) -> list[str]:
+    """What changes, then the notes."""
+    lines = []
     for change in role.files:
-        lines.append(f"{change.path:38} {change.why}")
-        lines += [f"    {line}" for line in _bounded(change)]
+        lines += _headed(change.path, change.why, width)
+        lines += [f"{DEEPER}{line}" for line in _bounded(change)]
     for action in role.actions:
-        lines.append(f"{action.what:38} {action.how}")
-        lines += [f"    {why}" for why in action.why]
-    lines += [f"note: {note}" for note in role.notes]
-    return [f"  {role.role if number == 0 else '':8} {line}" for number, line in enumerate(lines)]
+        lines += _headed(action.what, action.how, width)
+        lines += [line for why in action.why for line in wrapped(DEEPER, why, width, DEEPER)]
+    for note in role.notes:
+        lines += wrapped("note: ", note, width, " " * len("note: "))
+    return lines
+
+
+def _headed(what: str, how: str, width: int) -> list[str]:
+    return wrapped(f"{what:{PATH_WIDTH}} ", how, width, " " * (PATH_WIDTH + 1))
 
 
 def _bounded(change: FileChange) -> list[str]:
     """The diff; of a long new file of ours, which nobody wrote by hand, its length."""
     lines = diff(change)
     ours = change.before is None and not change.operators
-    return [f"+ {len(lines)} lines"] if ours and len(lines) > LONGEST_NEW else lines
+    if ours and len(lines) > LONGEST_NEW:
+        return [f"+ {len(lines)} lines"]
+    return lines
 
 
 def _headline(plan: HostPlan) -> str:

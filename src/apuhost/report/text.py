@@ -1,10 +1,12 @@
 """Text that came from anywhere as people read it: shown, not obeyed, and of bounded width.
 
 What is not printable (control characters, those that turn the direction of writing, half
-characters) is shown by its number in every form: here, in JSON's own escapes, in a label.
+characters) is shown by its number in every form: here, in JSON's own escapes, in a label. The width
+is WIDTH, but on a terminal the terminal's, which the command knows.
 """
 
 import json
+from collections.abc import Iterable
 from textwrap import wrap
 
 WIDTH = 100
@@ -27,14 +29,25 @@ def visible_json(text: str) -> str:
     )
 
 
-def wrapped(head: str, sentence: str) -> list[str]:
-    """The sentence behind its head, cut at blanks into lines of WIDTH; its words stay whole."""
+def wrapped(head: str, sentence: str, width: int = WIDTH, indent: str = INDENT) -> list[str]:
+    """The sentence behind its head, cut at blanks into lines of the width; its words stay whole."""
     lines = wrap(
         visible(sentence),
-        WIDTH - max(len(INDENT), len(head)),
+        max(1, width - max(len(indent), len(head))),
         break_long_words=False,
         break_on_hyphens=False,
         replace_whitespace=False,
     )
     first, *others = lines or [""]
-    return [f"{head:{len(INDENT)}}{first}", *(f"{INDENT}{line}" for line in others)]
+    return [f"{head:{len(indent)}}{first}", *(f"{indent}{line}" for line in others)]
+
+
+def parts(named: Iterable[str], gap: str, width: int) -> list[str]:
+    """Parts in as many lines as they need, none of them cut."""
+    lines: list[str] = []
+    for part in named:
+        if lines and len(lines[-1]) + len(gap) + len(part) <= width:
+            lines[-1] += gap + part
+        else:
+            lines.append(part)
+    return lines

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from apuhost.report.outcome import FAILED, Word, sentence, waiver, word
-from apuhost.report.text import WORD_WIDTH, wrapped
+from apuhost.report.text import WIDTH, WORD_WIDTH, wrapped
 from apuhost.verdicts import Verdict
 
 Told = tuple[Verdict, ...]
@@ -30,32 +30,33 @@ def _cause(verdict: Verdict) -> tuple[str, ...]:
     return (word(verdict), verdict.id)
 
 
-def said(told: Told) -> list[str]:
+def said(told: Told, width: int = WIDTH) -> list[str]:
     """All that is said of them, but for the fix."""
     first, *others = told
     if not others:
-        return [*_found(first), *_reason(first)]
+        return [*_found(first, width), *_reason(first, width)]
     if word(first) in UNANSWERED:
-        lines = wrapped(f"{word(first):{WORD_WIDTH}}{first.id} ", first.reason)
-        return [*lines, *wrapped("", f"and {_ids(others)}")]
-    lines = [line for verdict in told for line in _found(verdict)]
-    return [*lines, *_reason(first), *wrapped("", f"holds for {_ids(told)}")]
+        lines = wrapped(f"{word(first):{WORD_WIDTH}}{first.id} ", first.reason, width)
+        return [*lines, *wrapped("", f"and {_ids(others)}", width)]
+    lines = [line for verdict in told for line in _found(verdict, width)]
+    return [*lines, *_reason(first, width), *wrapped("", f"holds for {_ids(told)}", width)]
 
 
-def _found(verdict: Verdict) -> list[str]:
+def _found(verdict: Verdict, width: int) -> list[str]:
     """What was found and asked, and the first layer that differs."""
-    lines = wrapped(f"{word(verdict):{WORD_WIDTH}}{verdict.id} ", sentence(verdict))
+    lines = wrapped(f"{word(verdict):{WORD_WIDTH}}{verdict.id} ", sentence(verdict), width)
     if word(verdict) in FAILED and verdict.layer:
         evidence = f"  ({verdict.evidence})" if verdict.evidence else ""
-        lines += wrapped("", f"differs first at: {verdict.layer}{evidence}")
+        lines += wrapped("", f"differs first at: {verdict.layer}{evidence}", width)
     return lines
 
 
-def _reason(verdict: Verdict) -> list[str]:
+def _reason(verdict: Verdict, width: int) -> list[str]:
     """What else is to be said where the sentence has no room for it."""
     if word(verdict) is Word.WAIVED:
-        return wrapped("", waiver(verdict))
-    return wrapped("", verdict.reason) if word(verdict) in FAILED and verdict.reason else []
+        return wrapped("", waiver(verdict), width)
+    told = word(verdict) in FAILED and verdict.reason
+    return wrapped("", verdict.reason, width) if told else []
 
 
 def _ids(verdicts: Iterable[Verdict]) -> str:
