@@ -2,6 +2,7 @@
 
 import shlex
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 from tests.support import stack
@@ -133,14 +134,30 @@ def test_a_diff_shows_no_login_and_still_shows_that_one_changes() -> None:
     assert report.diff(change) == [f"- {hidden}", f"+ {hidden}"]
 
 
-def test_a_long_new_file_of_ours_is_a_count_in_a_plan() -> None:
-    text = "".join(f"line {number}\n" for number in range(60))
-    ours = FileChange("/usr/local/lib/x", None, text, "new", operators=False)
-    found = report.plan_lines("box1", HostPlan((RolePlan("models", files=(ours,)),)))
+def test_a_long_new_file_of_ours_is_a_count_in_a_plan_and_whole_when_asked() -> None:
+    text = "".join(f"line {number}\n# why\n" for number in range(60))
+    ours = FileChange("/usr/local/lib/x", None, text, "new", operators=False, purpose="for x")
+    asked = HostPlan((RolePlan("models", files=(ours,)),))
+    found = report.plan_lines("box1", asked)
     assert found[1:] == [
-        "  models   /usr/local/lib/x                       new",
-        "               + 60 lines",
+        "  models   /usr/local/lib/x                       new: for x",
+        "               + 60 lines: apuhost plan -v shows them",
     ]
+    whole = report.plan_lines("box1", asked, every=True)
+    assert [line.strip() for line in whole[2:]] == [f"+ {line}" for line in text.splitlines()]
+
+
+def test_a_file_whose_lines_are_not_shown_says_what_it_is_for() -> None:
+    guarded = settings(ollama_listen="192.0.2.10:11434", ollama_allow_from=["192.0.2.0/24"])
+    found = [line for asked in (WHOLE, guarded) for line in in_short(asked)]
+    assert len({line.split()[-1] for line in found}) > 1
+    assert all("  new: " in line for line in found)
+
+
+def in_short(asked: Settings) -> list[str]:
+    """The lines that name a file of which the plan shows a count."""
+    found = report.plan_lines("box1", plan(asked, EMPTY))
+    return [name for name, shown in pairwise(found) if "apuhost plan -v shows them" in shown]
 
 
 def test_a_good_host_is_a_count() -> None:

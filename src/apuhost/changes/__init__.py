@@ -22,7 +22,8 @@ class FileChange:
     """A file as it is (None: not there) and as it will be; `why` in words for the plan.
 
     `operators` tells files that are not ours: their first state is kept beside them. Of a file that
-    is not read whole, `digest` is the SHA-256 that it has instead of `before`.
+    is not read whole, `digest` is the SHA-256 that it has instead of `before`. `purpose` says what
+    a long file is for, since a plan shows its lines only when asked.
     """
 
     path: str
@@ -31,6 +32,7 @@ class FileChange:
     why: str
     operators: bool
     digest: str = ""
+    purpose: str = ""
 
     @property
     def found(self) -> str:
@@ -103,7 +105,9 @@ def as_bytes(text: str) -> bytes:
     return text.encode("utf-8", errors="surrogateescape")
 
 
-def owned(path: str, before: str | None, after: str) -> tuple[FileChange, ...]:
+def owned(path: str, before: str | None, after: str, purpose: str = "") -> tuple[FileChange, ...]:
     """The change of a file that is ours alone; none when it is as it should be."""
     why = "new" if before is None else "brought up to date"
-    return () if before == after else (FileChange(path, before, after, why, operators=False),)
+    if before == after:
+        return ()
+    return (FileChange(path, before, after, why, operators=False, purpose=purpose),)

@@ -22,6 +22,9 @@ PROGRAM = "/usr/local/lib/apuhost/boot"
 SAVED = (FOLDER, "/var/lib/apuhost/report", "/run/motd.d/apuhost")
 """What the program itself writes."""
 
+SAVES = "saves what is read after every boot"
+READS = "reads the host, as verify does"
+
 
 def plan(derived: Derived, facts: HostFacts) -> RolePlan:
     """Everything that is due for the boot role."""
@@ -43,7 +46,7 @@ def files(derived: Derived, facts: HostFacts) -> tuple[FileChange, ...]:
 
 def programs(derived: Derived, facts: HostFacts) -> tuple[FileChange, ...]:
     """The program that saves, and judges where it is told to, and the script that it runs."""
-    return (*_rendered(PROGRAM, derived, facts), *_script(facts))
+    return (*_rendered(PROGRAM, derived, facts, SAVES), *_script(facts))
 
 
 def _script(facts: HostFacts) -> tuple[FileChange, ...]:
@@ -53,7 +56,7 @@ def _script(facts: HostFacts) -> tuple[FileChange, ...]:
     if found == sha256(as_bytes(text)).hexdigest():
         return ()
     why = "brought up to date" if found else "new"
-    return (FileChange(SCRIPT, None, text, why, operators=False, digest=found),)
+    return (FileChange(SCRIPT, None, text, why, operators=False, digest=found, purpose=READS),)
 
 
 def settings(derived: Derived, facts: HostFacts) -> tuple[FileChange, ...]:
@@ -75,8 +78,11 @@ def timer(derived: Derived, facts: HostFacts) -> tuple[FileChange, ...]:
     return _rendered(TIMER, derived, facts)
 
 
-def _rendered(path: str, derived: Derived, facts: HostFacts) -> tuple[FileChange, ...]:
-    return owned(path, facts.units.text(path), roles.render("boot", path, values(derived)))
+def _rendered(
+    path: str, derived: Derived, facts: HostFacts, purpose: str = ""
+) -> tuple[FileChange, ...]:
+    after = roles.render("boot", path, values(derived))
+    return owned(path, facts.units.text(path), after, purpose)
 
 
 def unsaved(derived: Derived, facts: HostFacts) -> tuple[str, ...]:

@@ -20,7 +20,8 @@ _STORED = re.compile(rf'^ +- ("[^"\\\n]+):{re.escape(STORE)}"$', re.MULTILINE)
 
 def file(derived: Derived, facts: HostFacts) -> tuple[FileChange, ...]:
     """The compose file, when it is not as it should be."""
-    return owned(PATH, facts.compose.text(PATH), rendered(PATH, derived, facts))
+    before, after = facts.compose.text(PATH), rendered(PATH, derived, facts)
+    return owned(PATH, before, after, "makes Ollama's container")
 
 
 def rendered(path: str, derived: Derived, facts: HostFacts) -> str:

@@ -147,7 +147,7 @@ def _instead(name: str, found: Mapping[str, Any]) -> str:
 
 def program(derived: Derived, facts: HostFacts) -> tuple[FileChange, ...]:
     """What loads the models, where one is to be loaded after boot, or was."""
-    return _file(PROGRAM, derived, facts)
+    return _file(PROGRAM, derived, facts, "loads the models after every boot")
 
 
 def unit(derived: Derived, facts: HostFacts) -> tuple[FileChange, ...]:
@@ -155,11 +155,13 @@ def unit(derived: Derived, facts: HostFacts) -> tuple[FileChange, ...]:
     return _file(UNIT, derived, facts)
 
 
-def _file(path: str, derived: Derived, facts: HostFacts) -> tuple[FileChange, ...]:
+def _file(
+    path: str, derived: Derived, facts: HostFacts, purpose: str = ""
+) -> tuple[FileChange, ...]:
     before = facts.units.text(path)
     if before is None and not derived.settings.models.preloaded:
         return ()
-    return owned(path, before, roles.render("models", path, values(derived)))
+    return owned(path, before, roles.render("models", path, values(derived)), purpose)
 
 
 def unloaded(derived: Derived, facts: HostFacts) -> tuple[str, ...]:

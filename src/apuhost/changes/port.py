@@ -18,7 +18,7 @@ CHAIN = "APUHOST-OLLAMA"
 
 def program(derived: Derived, facts: HostFacts) -> tuple[FileChange, ...]:
     """What sets the rules, where there are rules, or were."""
-    return _file(PROGRAM, derived, facts)
+    return _file(PROGRAM, derived, facts, "sets the rules of ollama_allow_from")
 
 
 def unit(derived: Derived, facts: HostFacts) -> tuple[FileChange, ...]:
@@ -26,11 +26,14 @@ def unit(derived: Derived, facts: HostFacts) -> tuple[FileChange, ...]:
     return _file(UNIT, derived, facts)
 
 
-def _file(path: str, derived: Derived, facts: HostFacts) -> tuple[FileChange, ...]:
+def _file(
+    path: str, derived: Derived, facts: HostFacts, purpose: str = ""
+) -> tuple[FileChange, ...]:
     before, asked = facts.units.text(path), derived.settings.ollama
     if not guarded(asked) and before is None:
         return ()
-    return owned(path, before, roles.render("ollama", path, {"ollama_rules": rules(asked)}))
+    after = roles.render("ollama", path, {"ollama_rules": rules(asked)})
+    return owned(path, before, after, purpose)
 
 
 def unguarded(derived: Derived, facts: HostFacts) -> tuple[str, ...]:

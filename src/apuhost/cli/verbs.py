@@ -57,11 +57,17 @@ def doctor(inventory: Inventory, limit: Limit = None) -> None:
 
 
 @app.command(cls=Command)
-def plan(inventory: Inventory, limit: Limit = None) -> None:
+def plan(
+    inventory: Inventory,
+    limit: Limit = None,
+    verbose: Annotated[
+        bool, typer.Option("-v", "--verbose", help="also the lines of long new files")
+    ] = False,
+) -> None:
     """What a deploy would change, as a diff, and what is refused. Changes nothing."""
     from apuhost.commands import plan as command
 
-    raise typer.Exit(command.run(inventory, limit or []))
+    raise typer.Exit(command.run(inventory, limit or [], every=verbose))
 
 
 @app.command(cls=Command)

@@ -18,7 +18,7 @@ class NobodyToAsk(ApuhostError):
 def run(path: Path, limits: Sequence[str], *, yes: bool) -> int:
     """Exit status: 1 when a host failed or is refused, else 2 when one was not reached, else 0."""
     planned = plan.plans(path, limits)
-    plan.show(planned)
+    plan.show(planned, every=False)
     ready = [each for each in planned if each.plan is not None]
     if not ready or not (yes or _agreed(ready)):
         return plan.exit_status(planned)

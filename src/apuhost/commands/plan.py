@@ -27,10 +27,13 @@ class Planned:
     unreachable: str = ""
 
 
-def run(path: Path, limits: Sequence[str]) -> int:
-    """Print every host's plan; 1 when a host is refused, else 2 when one is not reached."""
+def run(path: Path, limits: Sequence[str], *, every: bool) -> int:
+    """Print every host's plan; 1 when a host is refused, else 2 when one is not reached.
+
+    `every`: also each line of a long new file.
+    """
     planned = plans(path, limits)
-    show(planned)
+    show(planned, every=every)
     return exit_status(planned)
 
 
@@ -42,10 +45,10 @@ def plans(path: Path, limits: Sequence[str]) -> tuple[Planned, ...]:
     return tuple(_plan(host.name, settings[host.name], facts[host.name]) for host in hosts)
 
 
-def show(planned: Iterable[Planned]) -> None:
+def show(planned: Iterable[Planned], *, every: bool) -> None:
     """Print the plans, a block per host."""
     for each in planned:
-        for line in _lines(each):
+        for line in _lines(each, every=every):
             print(line)
 
 
@@ -67,7 +70,7 @@ def _plan(host: str, settings: Settings, facts: HostFacts | Unreachable) -> Plan
         return Planned(host, refused=(f"cannot be judged: {error}",))
 
 
-def _lines(planned: Planned) -> list[str]:
+def _lines(planned: Planned, *, every: bool) -> list[str]:
     width, name = terminal.width(), report.visible(planned.host)
     if planned.unreachable:
         return report.wrapped(f"{name}  not reached: ", planned.unreachable, width, DEEPER)
@@ -76,4 +79,4 @@ def _lines(planned: Planned) -> list[str]:
             report.wrapped(f"{name}  refused: ", why, width, DEEPER) for why in planned.refused
         ]
         return [*(line for lines in refused for line in lines), f"{name}  nothing will be touched"]
-    return report.plan_lines(planned.host, planned.plan, width)
+    return report.plan_lines(planned.host, planned.plan, width, every=every)

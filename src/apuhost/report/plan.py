@@ -34,19 +34,20 @@ def _shown(lines: Iterable[str]) -> list[str]:
     return [f"{line[0]} {visible(without_logins(line[1:]))}" for line in lines]
 
 
-def plan_lines(host: str, plan: HostPlan, width: int = WIDTH) -> list[str]:
+def plan_lines(host: str, plan: HostPlan, width: int = WIDTH, *, every: bool = False) -> list[str]:
     """What would change on a host, as a diff, with the notes that go with it.
 
     Args:
         host: its name.
         plan: what would change.
         width: of a line, in columns; a file's lines stay whole.
+        every: each line of a file, also of a long new one and comments.
     """
     headline = "nothing to change" if plan.empty else _headline(plan)
     lines = [f"{host}  {headline}"]
     for role in plan.roles:
         kept = () if plan.empty else role.kept
-        told = [*_kept(kept, width - MARGIN), *_role_lines(role, width - MARGIN)]
+        told = [*_kept(kept, width - MARGIN), *_role_lines(role, width - MARGIN, every=every)]
         lines += _beside(role.role, told)
     for why in plan.reboot:
         lines += wrapped(f"  {'reboot':8} ", why, width, " " * MARGIN)
@@ -62,12 +63,13 @@ def _kept(kept: Iterable[str], width: int) -> list[str]:
     return [line for each in kept for line in wrapped("", each, width, "")]
 
 
-def _role_lines(role: RolePlan, width: int) -> list[str]:
+def _role_lines(role: RolePlan, width: int, *, every: bool) -> list[str]:
     """What changes, then the notes."""
     lines = []
     for change in role.files:
-        lines += _headed(change.path, change.why, width)
-        lines += [f"{DEEPER}{line}" for line in _bounded(change)]
+        why = f"{change.why}: {change.purpose}" if change.purpose else change.why
+        lines += _headed(change.path, why, width)
+        lines += [f"{DEEPER}{line}" for line in _bounded(change, every=every)]
     for action in role.actions:
         lines += _headed(action.what, action.how, width)
         lines += [line for why in action.why for line in wrapped(DEEPER, why, width, DEEPER)]
@@ -80,12 +82,14 @@ def _headed(what: str, how: str, width: int) -> list[str]:
     return wrapped(f"{what:{PATH_WIDTH}} ", how, width, " " * (PATH_WIDTH + 1))
 
 
-def _bounded(change: FileChange) -> list[str]:
+def _bounded(change: FileChange, *, every: bool) -> list[str]:
     """The diff; of a long new file of ours, which nobody wrote by hand, its length."""
+    if every:
+        return _shown(_changed(change))
     lines = diff(change)
     ours = change.before is None and not change.operators
     if ours and len(lines) > LONGEST_NEW:
-        return [f"+ {len(lines)} lines"]
+        return [f"+ {len(lines)} lines: apuhost plan -v shows them"]
     return lines
 
 
