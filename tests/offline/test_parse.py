@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support import mirrors
 from tests.support.hosts import LINE, PARAMETERS, PARTS, host_facts
 
 from apuhost.commands import kinds, parse
@@ -223,16 +224,19 @@ def test_a_text_that_only_speaks_of_a_thing_is_exit_1(kind: str, name: str, tmp_
         parse.run(kind, str(tmp_path / "text"))
 
 
-ALSO = {
-    **{name: {"cmdline"} for name in ("apt_sources", "disk", "gpus")},  # one line of any words
+ALSO = {  # one line of any words is a kernel line
+    **{name: {"cmdline"} for name in ("apt_sources", "disk", "gpus", "mirror_answers")},
     "kernel_log": {"cmdline"},
+    "mirror": {"ollama-ps"},  # the bundle's lock is JSON that lists models
     "ollama_log": {"prefix-cache", "runner-cmd"},
 }
 
 
 @pytest.mark.parametrize("name", sorted(PROBES))
 def test_what_a_probe_prints_is_of_no_other_kind(name: str, tmp_path: Path) -> None:
-    readings = host_facts(modprobe={"/etc/modprobe.d/gpu.conf": "blacklist radeon\n"}).readings
+    facts = host_facts(modprobe={"/etc/modprobe.d/gpu.conf": "blacklist radeon\n"})
+    mirror = {name: mirrors.served().readings[name] for name in ("mirror", "mirror_serving")}
+    readings = {**facts.readings, **mirror}
     (tmp_path / "text").write_text(readings[name].text)
     own = {kinds.OF_FACTS[name]} if name in kinds.OF_FACTS else set()
     assert set(_reading(tmp_path / "text")) == own | ALSO.get(name, set())
