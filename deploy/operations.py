@@ -29,6 +29,7 @@ from deploy.facts import Known, forget, known
 FILES = (
     "grub", "modprobe", "kernel", "apt_sources", "daemon_json", "compose", "units", "docker",
     "mirror",
+    "mirror_serving",
 )  # fmt: skip
 """Probes that tell of files which are written as a whole."""
 

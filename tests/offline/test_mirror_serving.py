@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from deploy import operations
 from tests.support import mirrors, stack
 from tests.support.hosts import NOW, host_facts, settings
 from tests.support.mirrors import ADDRESS, DAY_S, Kept
@@ -219,6 +220,10 @@ def test_a_unit_that_has_not_read_its_files_is_started_anew() -> None:
     facts = kept(newer=f"newer {REGISTRY} ca/server.crt\n")
     assert done(facts, REGISTRY) == ("ca/server.crt is newer",)
     assert done(facts, FILES) == ()
+
+
+def test_whether_a_unit_has_read_its_files_is_asked_anew_when_one_was_written() -> None:
+    assert {"mirror", "mirror_serving", "units"} <= {*operations.FILES}
 
 
 def retired(facts: HostFacts) -> tuple[str, ...]:
