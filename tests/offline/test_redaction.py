@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from tests.support import stack
+from tests.support import mirrors, stack
 from tests.support.examples import BROKEN, HEALTHY
 from tests.support.hosts import GATHERED, LINE, PARAMETERS, PARTS, REFERENCE, host_facts
+from tests.support.mirrors import ADDRESS
 from tests.support.stack import framed
 from tests.support.verdicts import also
 
@@ -95,6 +96,10 @@ TEXTS: Mapping[str, Any] = {
     "ollama_log": stack.ollama_log(stack.COMPUTE) + "lab-box7 said to mwinter: hello\n",
 }
 SITE_HOST = (Host("lab-box7", ("lab",), SITE), host_facts(**TEXTS))
+MIRROR = (
+    Host("minipc", (), {**HEALTHY[0].data, "mirror_address": ADDRESS, "mirror_serve": True}),
+    mirrors.served(),
+)
 SECRETS = (
     "lab-box7", "lab--box7", "corp", "mwinter", "192.168.7.", "203.0.113", "fd12:3456",
     "11111111-2222", "84:47:09", "S6Z2NX0W", "AAAA:BBBB", "2d50da51",
@@ -112,6 +117,7 @@ def test_it_is_there_before_and_gone_afterwards(secret: str, tmp_path: Path) -> 
     [
         pytest.param(SITE_HOST, id="a site's"),
         pytest.param(HEALTHY, id="healthy"),
+        pytest.param(MIRROR, id="a mirror's"),
         pytest.param(BROKEN, id="broken"),
         pytest.param((HEALTHY[0], HostFacts("minipc", GATHERED, {})), id="nothing read"),
     ],

@@ -93,6 +93,7 @@ def parameters(**options: object) -> list[dict[str, object]]:
         ("mirror_address", "192.0.2.2"),
         ("mirror_address", "127.0.0.1"),
         ("mirror_address", "mirror"),
+        ("mirror_address", "246.30.93.143"),
         ("mirror_address", "mirror-1.site.example"),
         ("mirror_parts", []),
         ("host_roles", ["vulkan"]),
@@ -326,7 +327,8 @@ WRONG: list[Any] = [
     *[
         pytest.param("mirror_address", text, "no such address or name", id=f"mirror at {text}")
         for text in (
-            *("192.0.2.256", "192.0.2", "0.0.0.0", "224.0.0.1", "fd00::1", "192.0.2.2:5000"),
+            *("192.0.2.256", "192.0.2", "0.0.0.0", "224.0.0.1", "fd00::1"),
+            *("255.255.255.255", "192.0.2.2:5000"),
             *("Mirror.lan", "mirror lan", "https://mirror.lan", "mirror.lan.", "-a", "a" * 64),
         )
     ],

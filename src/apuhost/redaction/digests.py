@@ -1,4 +1,4 @@
-"""Digests of what a mask has changed: of models' files, and of what the container was made from."""
+"""Digests of what a mask has changed: files of models, of mirrors, and those of the container."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -12,7 +12,7 @@ from apuhost.redaction.texts import frames
 from apuhost.settings import resolve
 
 _DIGEST = re.compile(r"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])")
-_HASHED = "model_store"
+_HASHED = ("model_store", "mirror")
 
 Read = tuple[Host, HostFacts]
 
@@ -29,8 +29,8 @@ def with_digests(text: str, changed: Mapping[str, str]) -> str:
 
 
 def _of_files(before: HostFacts, after: HostFacts) -> Iterator[tuple[str, str]]:
-    if _HASHED in before.readings:
-        texts = (frames(facts.readings[_HASHED].text) for facts in (before, after))
+    for name in before.readings.keys() & _HASHED:
+        texts = (frames(facts.readings[name].text) for facts in (before, after))
         for old, new in zip(*texts, strict=True):
             yield sha256(old), sha256(new)
 

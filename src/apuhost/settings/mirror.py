@@ -15,6 +15,7 @@ Part = Literal["apt", "images", "models"]
 
 Port = Annotated[int, Field(ge=1, le=MAX_PORT)]
 
+_EVERYBODY = IPv4Address("255.255.255.255")
 _LONGEST_NAME = 253
 # As a certificate, a URL and the name of an image take it alike.
 _NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*")
@@ -76,12 +77,15 @@ class MirrorSettings(Model):
 
 
 def _is_address(value: str) -> bool:
-    """An IPv4 address of one host; 0.0.0.0 and groups lead to none."""
+    """An IPv4 address of one host; 0.0.0.0, groups and everybody are none.
+
+    What is reserved is one here: masked facts have it in the place of public ones.
+    """
     try:
         address = IPv4Address(value)
     except ValueError:
         return False
-    return not (address.is_unspecified or address.is_multicast or address.is_reserved)
+    return not (address.is_unspecified or address.is_multicast or address == _EVERYBODY)
 
 
 def _is_name(value: str) -> bool:
