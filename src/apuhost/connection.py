@@ -34,18 +34,18 @@ def is_local(host: Host) -> bool:
     return host.name == "@local"
 
 
-def as_root(host: Host, script: str) -> Connection:
-    """Run `script` with sh as root on the host.
+def as_root(host: Host, script: str, *options: str, seconds: int = SCRIPT_TIMEOUT_S) -> Connection:
+    """Run `script` with sh as root on the host, for so many seconds; `options` are ssh's.
 
     Raises:
         ConnectionProblem: a connector other than ssh and @local.
     """
     password = host.data.get("_sudo_password") or ""
-    command = _root_command(script, bool(host.data.get("_sudo")), bool(password))
+    command = _root_command(script, seconds, bool(host.data.get("_sudo")), bool(password))
     stdin = f"{password}\n" if password else ""
     if is_local(host):
         return Connection(tuple(command), stdin)
-    return Connection((*ssh(host), "--", shlex.join(command)), stdin)
+    return Connection((*ssh(host, *options), "--", shlex.join(command)), stdin)
 
 
 def ssh(host: Host, *options: str) -> tuple[str, ...]:
@@ -93,9 +93,9 @@ def _expanded(value: object) -> str:
     return os.path.expanduser(str(value))  # noqa: PTH111  (also used for ports and users)
 
 
-def _root_command(script: str, sudo: bool, password: bool) -> list[str]:
+def _root_command(script: str, seconds: int, sudo: bool, password: bool) -> list[str]:
     # A limit of its own: nobody here may end a process that sudo has made root's.
-    shell = ["timeout", str(SCRIPT_TIMEOUT_S), "sh", "-c", script]
+    shell = ["timeout", str(seconds), "sh", "-c", script]
     if not sudo:
         return shell
     # -S reads the password from standard input; without one, -n fails instead of asking.

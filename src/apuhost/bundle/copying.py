@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Callable
 from io import FileIO
-from typing import BinaryIO
+from typing import IO
 
 BUFFER = 1024 * 1024
 
@@ -12,7 +12,7 @@ class CutError(Exception):
     """Why a file gave fewer bytes than it should."""
 
 
-def copy(source: FileIO, sink: BinaryIO, size: int, told: Callable[[int], None]) -> str:
+def copy(source: FileIO, sink: IO[bytes], size: int, told: Callable[[int], None]) -> str:
     """Copy `size` bytes from where the files are; their hash, in hex.
 
     Raises:

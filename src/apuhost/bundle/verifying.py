@@ -75,7 +75,7 @@ def licences(folder: Path, listed: Manifest) -> dict[str, str]:
     if listed.entry(LICENCES) is None:
         return {}
     try:
-        return _STATED.validate_json(_content(folder, LICENCES, listed))
+        return _STATED.validate_json(content(folder, LICENCES, listed))
     except (NotPlainError, ValidationError) as error:
         raise RefusedError(f"{folder / LICENCES}: {error}") from error
 
@@ -83,7 +83,7 @@ def licences(folder: Path, listed: Manifest) -> dict[str, str]:
 def _lock(folder: Path, listed: Manifest) -> Lock:
     """The lock, of the very bytes whose hash is the manifest's."""
     try:
-        found = lockfile.parse(_content(folder, LOCK, listed).decode())
+        found = lockfile.parse(content(folder, LOCK, listed).decode())
     except (NotPlainError, LockError, UnicodeDecodeError) as error:
         raise RefusedError(f"{folder / LOCK}: {error}") from error
     about = (found.serial, found.created, found.apuhost)
@@ -92,9 +92,14 @@ def _lock(folder: Path, listed: Manifest) -> Lock:
     return found
 
 
-def _content(folder: Path, name: str, listed: Manifest) -> bytes:
-    """A file's bytes, if their hash is the manifest's."""
-    content = plain.content(folder / name, MOST_BYTES)
-    if manifest.entry(name, content) != listed.entry(name):
+def content(folder: Path, name: str, listed: Manifest) -> bytes:
+    """A small file of a bundle: the very bytes whose hash is the manifest's.
+
+    Raises:
+        NotPlainError: it cannot be read.
+        DamagedError: it is another by now.
+    """
+    found = plain.content(folder / name, MOST_BYTES)
+    if manifest.entry(name, found) != listed.entry(name):
         raise DamagedError(str(folder), [Fault(name, "not the manifest's")])
-    return content
+    return found

@@ -16,6 +16,12 @@ Signers = Annotated[
         "--signers", metavar="FILE", words="ssh-keygen's allowed signers, carried apart from DIR"
     ),
 ]
+Older = Annotated[
+    str, typer.Option("--older", metavar="REASON", help="let an older serial in, and say why")
+]
+Inventory = Annotated[Path, usage.path("INVENTORY")]
+Limit = Annotated[list[str] | None, usage.named("--limit", metavar="HOST")]
+Yes = Annotated[bool, typer.Option("-y", "--yes", help="do not ask")]
 Folder = Annotated[Path, usage.path("DIR")]
 
 
@@ -26,7 +32,7 @@ def everything() -> None:
 
 @app.command(cls=Command)
 def lock(  # noqa: PLR0913, PLR0917  (an option each)
-    inventory: Annotated[Path, usage.path("INVENTORY")],
+    inventory: Inventory,
     output: Annotated[Path, usage.path_option("-o", "--output", metavar="LOCK")],
     target: Annotated[
         str,
@@ -48,7 +54,7 @@ def lock(  # noqa: PLR0913, PLR0917  (an option each)
             "--sources", metavar="FILE", words="package sources (deb822), not Debian's"
         ),
     ] = None,
-    limit: Annotated[list[str] | None, usage.named("--limit", metavar="HOST")] = None,
+    limit: Limit = None,
 ) -> None:
     """Find out what the hosts need, each thing by its hash; says what changed since LOCK."""
     from apuhost.commands import bundle as command
@@ -73,9 +79,7 @@ def build(
 def verify(
     folder: Folder,
     signers: Signers,
-    older: Annotated[
-        str, typer.Option("--older", metavar="REASON", help="let an older serial in, and say why")
-    ] = "",
+    older: Older = "",
     hosts: Annotated[
         list[Path] | None,
         usage.path_option(
@@ -133,10 +137,34 @@ def diff(
     raise typer.Exit(command.changes(old, new))
 
 
+@app.command(cls=Command)
+def install(  # noqa: PLR0913, PLR0917  (an option each)
+    folder: Folder,
+    inventory: Inventory,
+    signers: Signers,
+    limit: Limit = None,
+    older: Older = "",
+    yes: Yes = False,
+) -> None:
+    """Bring a checked bundle to the mirror, and deploy the hosts that take from it."""
+    from apuhost.commands import install as command
+
+    asked = command.Asked(folder, signers, inventory, limit or [], older)
+    raise typer.Exit(command.install(asked, yes=yes))
+
+
+@app.command(cls=Command)
+def prune(inventory: Inventory, limit: Limit = None, yes: Yes = False) -> None:
+    """Remove bundles that are older than the one that the mirror serves."""
+    from apuhost.commands import install as command
+
+    raise typer.Exit(command.prune(inventory, limit or [], yes=yes))
+
+
 @app.command("mirror-config", cls=Command)
 def mirror_config(
     kind: Annotated[str, typer.Argument(metavar="KIND", help="containerd or kubespray")],
-    inventory: Annotated[Path, usage.path("INVENTORY")],
+    inventory: Inventory,
     lock: Annotated[
         Path,
         usage.path_option("--lock", metavar="LOCK", words="of the bundle that the mirror serves"),
@@ -145,7 +173,7 @@ def mirror_config(
         Path | None,
         usage.path_option("-o", "--output", metavar="DIR", words="else one file to stdout"),
     ] = None,
-    limit: Annotated[list[str] | None, usage.named("--limit", metavar="HOST")] = None,
+    limit: Limit = None,
 ) -> None:
     """Write what another program reads, to take images and files from the mirror."""
     from apuhost.commands import mirror_config as command

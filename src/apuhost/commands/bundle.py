@@ -89,6 +89,18 @@ def verify(folder: Path, signers: Path, reason: str, hosts: Sequence[Path]) -> i
     Exit 1: it must not be used, or does not fit; 2: of some host that cannot be told.
     """
     loaded = [evidence.load(path) for path in hosts]
+    bundle = checked(folder, signers, reason)
+    found = [each for facts in loaded for each in all_fitting(bundle, facts)]
+    return 1 if False in found else 2 if None in found else 0
+
+
+def checked(folder: Path, signers: Path, reason: str) -> Bundle:
+    """The bundle in a folder, judged by its signature and every hash; says what it finds.
+
+    Raises:
+        RefusedError: it must not be used.
+        BundleError: what it takes to judge it is not there.
+    """
     listed, signer = checking.signed(folder, signers)
     total = sum(each.size for each in listed.files)
     print(visible(f"signed by  {signer.identity} ({signer.fingerprint})"))
@@ -98,8 +110,7 @@ def verify(folder: Path, signers: Path, reason: str, hosts: Sequence[Path]) -> i
     with progress("hashed", total) as told:
         bundle = checking.verified(folder, signers, told, reason)
     print(f"hashes     {count} of {count} good")
-    found = [each for facts in loaded for each in all_fitting(bundle, facts)]
-    return 1 if False in found else 2 if None in found else 0
+    return bundle
 
 
 def all_fitting(bundle: Bundle, loaded: Loaded) -> list[bool | None]:

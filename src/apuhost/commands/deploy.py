@@ -5,14 +5,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from apuhost import engines, report
-from apuhost.commands import plan, verify
+from apuhost.commands import plan, terminal, verify
 from apuhost.commands.plan import Planned
 from apuhost.commands.verify import Asked
-from apuhost.errors import ApuhostError
-
-
-class NobodyToAsk(ApuhostError):
-    """A deploy needs a yes, and there is no terminal to ask for one."""
 
 
 def run(path: Path, limits: Sequence[str], *, yes: bool) -> int:
@@ -49,14 +44,8 @@ def _after(path: Path, ready: Sequence[Planned], applied: engines.Applied) -> in
 def _agreed(ready: Sequence[Planned]) -> bool:
     if all(each.plan is None or each.plan.empty for each in ready):
         return True
-    if not sys.stdin.isatty():
-        raise NobodyToAsk("deploy asks before it changes anything: add -y where nobody can answer")
     reboots = sum(bool(each.plan and each.plan.reboot) for each in ready)
-    try:
-        answer = input(f"\nApply to {len(ready)} host(s), rebooting {reboots}? [y/N] ")
-    except EOFError:
-        return False
-    return answer.strip().lower() in {"y", "yes"}
+    return terminal.agreed(f"\nApply to {len(ready)} host(s), rebooting {reboots}?")
 
 
 def _worst(*statuses: int) -> int:

@@ -1,4 +1,4 @@
-"""What a terminal gets: its width, and colour, which only repeats what a line's first word says."""
+"""What a terminal gets: its width, colour, which repeats a line's first word, and a question."""
 
 import os
 import re
@@ -6,6 +6,7 @@ import shutil
 import sys
 from collections.abc import Iterable
 
+from apuhost.errors import ApuhostError
 from apuhost.report import WIDTH
 
 LEAST_WIDTH = 60
@@ -20,6 +21,25 @@ def width() -> int:
     if not _is_terminal():
         return WIDTH
     return max(LEAST_WIDTH, shutil.get_terminal_size((WIDTH, 0)).columns)
+
+
+class NobodyToAsk(ApuhostError):
+    """A change needs a yes, and there is no terminal to ask for one."""
+
+
+def agreed(question: str) -> bool:
+    """Whether somebody says yes.
+
+    Raises:
+        NobodyToAsk: nobody is there.
+    """
+    if not sys.stdin.isatty():
+        raise NobodyToAsk("asks before it changes anything: add -y where nobody can answer")
+    try:
+        answer = input(f"{question} [y/N] ")
+    except EOFError:
+        return False
+    return answer.strip().lower() in {"y", "yes"}
 
 
 def painted(lines: Iterable[str]) -> list[str]:

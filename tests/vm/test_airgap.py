@@ -1,0 +1,179 @@
+"""A site without internet: a bundle made outside, then a machine that ssh alone leads to."""
+
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from apuhost.rehearsal import image, machine, standin, standin_image, state
+from tests.vm.conftest import CHECKOUT, SERVED, WHOLE, Lab
+
+pytestmark = pytest.mark.skipif(not (CHECKOUT / ".git").exists(), reason="no git checkout")
+
+ADDRESS = "10.0.2.15"
+"""The guest's own in QEMU's network: it is its own mirror."""
+
+# The rehearsal's own inventory, but for the addresses: 10.0.2.2 is this machine in the guest alone,
+# and 127.0.0.1 is here where the registries are, and in the guest nobody.
+SITE = f"""
+import runpy
+from apuhost.rehearsal.state import REGISTRY_HOST
+def outside(name):
+    return name.replace(REGISTRY_HOST + ":", "127.0.0.1:", 1)
+hosts = [
+    (name, {{
+        **data,
+        "ollama_image": outside(data["ollama_image"]),
+        "models_list": [{{**m, "name": outside(m["name"])}} for m in data["models_list"]],
+        "docker_site_ca": "",
+        "mirror_address": "{ADDRESS}",
+        "mirror_serve": True,
+    }})
+    for name, data in runpy.run_path({str(WHOLE)!r})["hosts"]
+]
+"""
+
+SOURCES = "find /etc/apt/sources.list* /var/lib/apt/lists -type f ! -name lock -exec sha256sum {} +"
+
+
+def reaches(address: str, port: int) -> str:
+    """A command that succeeds where something answers there."""
+    return f"timeout 10 bash -c {shlex.quote(f'</dev/tcp/{address}/{port}')}"
+
+
+@dataclass(frozen=True)
+class Alone:
+    """A machine that reaches nobody, what is to go there, and what a connected one was like.
+
+    `sources` has the hashes of its own apt sources, and of what apt had read from them before.
+    """
+
+    lab: Lab
+    site: Path
+    bundle: Path
+    signers: Path
+    connected: dict[str, str]
+    sources: str
+
+    def install(self) -> "subprocess.CompletedProcess[str]":
+        """As a user does."""
+        words = (str(self.bundle), str(self.site), "--signers", str(self.signers), "-y")
+        return self.lab.apuhost("bundle", "install", *words)
+
+
+def statuses(lab: Lab, inventory: Path) -> dict[str, str]:
+    return {name: str(each["status"]) for name, each in lab.verdicts(inventory).items()}
+
+
+@pytest.fixture(scope="module")
+def connected(lab: Lab, first_serving: object) -> dict[str, str]:
+    """Every verdict of the machine with a network; it is cut off afterwards: one at a time."""
+    lab.restore(SERVED)
+    lab.root(reaches(state.REGISTRY_HOST, lab.machine.images_port))
+    found = statuses(lab, WHOLE)
+    machine.kill(lab.machine)
+    return found
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory, connected: dict[str, str]) -> Iterator[Alone]:
+    """The isolated machine, as it first booted, and the bundle of its inventory."""
+    folder = tmp_path_factory.mktemp("airgap")
+    cache = state.cache_directory()
+    made = machine.create(folder / "machine", image.ensure(cache))
+    try:
+        machine.isolate(made)
+        machine.start(made)
+        started = machine.supply(made, standin_image.ensure(cache).directory, standin.VERSION)
+        machine.wait_for_ssh(started)
+        (folder / "group_data").mkdir()
+        shared = (WHOLE.parent / "group_data" / "all.py").read_text()
+        (folder / "group_data" / "all.py").write_text(shared)
+        (folder / "site.py").write_text(SITE)
+        lab = Lab(started)
+        signers = build(lab, folder)
+        sources = lab.root(SOURCES)
+        yield Alone(lab, folder / "site.py", folder / "the bundle ä", signers, connected, sources)
+    finally:
+        machine.destroy(folder / "machine")
+
+
+def build(lab: Lab, folder: Path) -> Path:
+    """Lock and build outside, from what is committed here; the list of who signed."""
+    checkout, key = folder / "checkout", folder / "key"
+    run("git", "clone", "-q", str(CHECKOUT), str(checkout))
+    run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key))
+    signers = folder / "signers"
+    public = key.with_suffix(".pub").read_text()
+    signers.write_text(f'me@site namespaces="apuhost-bundle" {public}')
+    environ = {
+        **lab.environment,
+        "PYTHONPATH": str(checkout / "src"),
+        "SSL_CERT_FILE": str(lab.machine.ca),
+    }
+    bundle = (sys.executable, "-m", "apuhost.cli", "bundle")
+    site, lock = str(folder / "site.py"), str(folder / "site.lock.json")
+    run(*bundle, "lock", site, "--target", "debian/trixie", "-o", lock, **environ)
+    run(*bundle, "build", lock, "-o", str(folder / "the bundle ä"), "--key", str(key), **environ)
+    return signers
+
+
+def run(*words: str, **environ: str) -> None:
+    done = subprocess.run(
+        words, env=environ or os.environ, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, f"{words}: {done.stdout[-2000:]}{done.stderr[-2000:]}"
+
+
+def test_it_reaches_nobody(alone: Alone) -> None:
+    lab = alone.lab
+    assert lab.root("ip route show default") == ""
+    assert lab.root("getent hosts deb.debian.org || echo unknown") == "unknown"
+    for address, port in (
+        (state.REGISTRY_HOST, lab.machine.images_port),
+        (state.REGISTRY_HOST, lab.machine.models_port),
+        ("1.1.1.1", 53),
+        ("127.0.0.1", lab.machine.images_port),
+    ):
+        found = lab.root(f"{reaches(address, port)} 2>/dev/null && echo reached || echo nobody")
+        assert found == "nobody", (address, port)
+
+
+def test_ssh_alone_brings_everything_and_it_boots_with_it(alone: Alone) -> None:
+    before = alone.lab.boot_id()
+    done = alone.install()
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert alone.lab.boot_id() != before
+
+
+def test_the_verdicts_are_those_of_a_connected_machine_and_the_mirrors(alone: Alone) -> None:
+    found = statuses(alone.lab, alone.site)
+    mirrors = {name: each for name, each in found.items() if name.startswith("mirror.")}
+    assert {name: each for name, each in found.items() if name not in mirrors} == alone.connected
+    assert mirrors
+    assert set(mirrors.values()) <= {"pass", "skip"}
+
+
+def test_they_stay_after_another_boot(alone: Alone) -> None:
+    alone.lab.reboot()
+    alone.lab.root("systemctl is-system-running --wait || true")
+    assert alone.lab.wrong(alone.site) == {}
+
+
+def test_installing_it_again_changes_nothing(alone: Alone) -> None:
+    before = alone.lab.boot_id()
+    done = alone.install()
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "no operations changed something" in done.stdout
+    assert alone.lab.boot_id() == before
+
+
+def test_the_hosts_own_sources_and_lists_are_as_they_were(alone: Alone) -> None:
+    check = f"sha256sum -c --quiet <<'END'\n{alone.sources}\nEND"
+    assert alone.lab.root(check) == ""
