@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from apuhost.rehearsal import machine, registries, state
+from apuhost.rehearsal import machine, making, registries, state
 from apuhost.rehearsal.process import RehearsalError
 from apuhost.rehearsal.state import Machine
 
@@ -19,7 +19,7 @@ def test_a_folder_that_is_no_rehearsals_is_refused_and_stays(tmp_path: Path) -> 
     for name, text in SOMEBODYS.items():
         (tmp_path / name).write_text(text)
     with pytest.raises(RehearsalError, match="not a rehearsal's folder"):
-        machine.destroy(tmp_path)
+        making.destroy(tmp_path)
     assert contents(tmp_path) == SOMEBODYS
 
 
@@ -32,7 +32,7 @@ def test_a_rehearsals_own_files_go_and_others_beside_them_stay(tmp_path: Path) -
     for path in (made.disk, made.key, made.ca, made.server_key, *registries.files(made)):
         path.write_text("")
     (tmp_path / "notes").write_text("kept")
-    machine.destroy(tmp_path)
+    making.destroy(tmp_path)
     assert contents(tmp_path) == {"notes": "kept"}
 
 
@@ -44,7 +44,7 @@ def test_it_is_isolated_from_its_next_start_on(tmp_path: Path) -> None:
 
 
 def test_no_folder_is_no_machine(tmp_path: Path) -> None:
-    machine.destroy(tmp_path / "absent")
+    making.destroy(tmp_path / "absent")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -52,5 +52,5 @@ def test_a_folder_with_ssh_keys_of_the_same_names_is_not_touched(tmp_path: Path)
     for name in ("id_ed25519", "id_ed25519.pub", "known_hosts"):
         (tmp_path / name).write_text("somebody's")
     with pytest.raises(RehearsalError, match="not a rehearsal's folder"):
-        machine.destroy(tmp_path)
+        making.destroy(tmp_path)
     assert sorted(contents(tmp_path)) == ["id_ed25519", "id_ed25519.pub", "known_hosts"]

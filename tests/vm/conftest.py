@@ -14,7 +14,17 @@ import pytest
 import testinfra
 from testinfra.host import Host as TestinfraHost
 
-from apuhost.rehearsal import image, machine, requirements, ssh, standin, standin_image, state
+from apuhost.rehearsal import (
+    image,
+    machine,
+    making,
+    requirements,
+    snapshots,
+    ssh,
+    standin,
+    standin_image,
+    state,
+)
 from apuhost.rehearsal.state import Machine
 
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -126,7 +136,7 @@ class Lab:
     def restore(self, snapshot: str) -> None:
         """Go back to a snapshot, whatever the test before left."""
         machine.start(self.machine)
-        machine.restore(self.machine, snapshot)
+        snapshots.restore(self.machine, snapshot)
 
     def power_cut(self) -> None:
         """SIGKILL to QEMU, then boot again."""
@@ -143,15 +153,15 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     base = image.cached(cache) or image.ensure(cache)
     replacement = standin_image.ensure(cache)
     directory = tmp_path_factory.mktemp("vm") / "machine"
-    made = machine.create(directory, base)
+    made = making.create(directory, base)
     try:
         machine.start(made)
-        started = machine.supply(made, replacement.directory, standin.VERSION)
+        started = making.supply(made, replacement.directory, standin.VERSION)
         machine.wait_for_ssh(started)
-        machine.snapshot(started, BARE)
+        snapshots.keep(started, BARE)
         yield Lab(started)
     finally:
-        machine.destroy(directory)
+        making.destroy(directory)
 
 
 @pytest.fixture
@@ -167,7 +177,7 @@ def first_deploy(lab: Lab) -> tuple[str, "subprocess.CompletedProcess[str]"]:
     lab.restore(BARE)
     before = lab.boot_id()
     done = lab.deploy()
-    machine.snapshot(lab.machine, DEPLOYED)
+    snapshots.keep(lab.machine, DEPLOYED)
     return before, done
 
 
@@ -183,7 +193,7 @@ def first_serving(lab: Lab) -> "subprocess.CompletedProcess[str]":
     """The first deploy of every role, from the bare machine; its end is a snapshot."""
     lab.restore(BARE)
     done = lab.deploy(WHOLE)
-    machine.snapshot(lab.machine, SERVED)
+    snapshots.keep(lab.machine, SERVED)
     return done
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from apuhost.rehearsal import machine
+from apuhost.rehearsal import snapshots
 from tests.vm.conftest import INVENTORY, Lab
 
 pytestmark = pytest.mark.long
@@ -23,7 +23,7 @@ def booted_by_hand(lab: Lab) -> Lab:
     )
     lab.root("update-grub")
     lab.reboot()
-    machine.snapshot(lab.machine, SNAPSHOT)
+    snapshots.keep(lab.machine, SNAPSHOT)
     return lab
 
 

@@ -10,7 +10,16 @@ from apuhost import engines, roles
 from apuhost.commands import deploy as deploying
 from apuhost.commands import plan, verify
 from apuhost.commands.verify import Asked
-from apuhost.rehearsal import image, machine, requirements, ssh, standin, standin_image, state
+from apuhost.rehearsal import (
+    image,
+    machine,
+    making,
+    requirements,
+    ssh,
+    standin,
+    standin_image,
+    state,
+)
 from apuhost.rehearsal.process import Heartbeat, RehearsalError
 from apuhost.rehearsal.state import Machine
 from apuhost.rehearsal.steps import Steps
@@ -27,7 +36,7 @@ class DeployFailed(RehearsalError):
 def everything() -> int:
     """A new machine, deployed, rebooted and verified; the one of the last rehearsal is gone."""
     directory = state.state_directory()
-    machine.destroy(directory)
+    making.destroy(directory)
     steps = Steps(7, sys.stdout)
     started = _up(steps, directory)
     log = directory.with_name(f"{directory.name}-deploy.log")
@@ -65,7 +74,7 @@ def check() -> int:
 
 def down() -> int:
     """Stop the machine and remove its files; the base image stays cached."""
-    machine.destroy(state.state_directory())
+    making.destroy(state.state_directory())
     print("the rehearsal machine is gone; its base image stays in", state.cache_directory())
     return 0
 
@@ -105,10 +114,10 @@ def _up(steps: Steps, directory: Path) -> Machine:
     with steps.step("Ollama's stand-in (cached)" if replacement else "Ollama's stand-in") as beat:
         replacement = replacement or standin_image.ensure(cache, beat)
     with steps.step("machine and keys"):
-        made = state.load(directory) if state.exists(directory) else machine.create(directory, base)
+        made = state.load(directory) if state.exists(directory) else making.create(directory, base)
     with steps.step("boot") as heartbeat:
         machine.start(made)
-        started = machine.supply(made, replacement.directory, standin.VERSION)
+        started = making.supply(made, replacement.directory, standin.VERSION)
         machine.wait_for_ssh(started, heartbeat=heartbeat)
     return started
 

@@ -1,16 +1,13 @@
-"""The rehearsal machine's life: made, started, reached, stopped, thrown away."""
+"""The rehearsal machine at work: started, reached, stopped, its power cut."""
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import time
 from dataclasses import replace
-from pathlib import Path
 
 from apuhost.locks import exclusive
 from apuhost.rehearsal import (
-    certificates,
     hypervisor,
     keys,
     monitor,
@@ -21,9 +18,7 @@ from apuhost.rehearsal import (
     reset,
     ssh,
     state,
-    stock,
 )
-from apuhost.rehearsal.image import BaseImage
 from apuhost.rehearsal.process import Heartbeat, RehearsalError
 from apuhost.rehearsal.state import Machine
 
@@ -32,31 +27,6 @@ _READY_SECONDS = 480.0  # of a boot: 40 in emulation, many times that on a busy 
 _POWER_OFF_SECONDS = 90.0
 _START_SECONDS = 30.0
 _RESET_SECONDS = 3.0
-
-
-def create(directory: Path, base: BaseImage) -> Machine:
-    """Make a machine on the base image: disk, keys, registries, record. It does not run yet.
-
-    Raises:
-        RehearsalError: there is one already, or a part of it could not be made.
-    """
-    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    port, images, models = ports.free(3)
-    machine = Machine(directory, port, state.USER, base.directory, images, models)
-    _refuse_unfamiliar(machine)
-    with exclusive(machine.lock):
-        if state.exists(directory):
-            raise RehearsalError(f"{directory} has a machine: run apuhost rehearse down first")
-        _remove_files(machine)
-        directory.chmod(0o700)
-        _overlay(base.disk, machine.disk)
-        _overlay(base.firmware_variables, machine.firmware_variables)
-        keys.make(machine)
-        keys.pin(machine)
-        certificates.make(machine)
-        machine = replace(machine, model_digest=stock.write_models(machine.models))
-        state.save(machine)
-    return machine
 
 
 def isolate(machine: Machine) -> Machine:
@@ -69,21 +39,6 @@ def isolate(machine: Machine) -> Machine:
         if running(machine):
             raise RehearsalError(f"{machine.directory}: it runs, and reaches others")
         machine = replace(state.load(machine.directory), isolated=True)
-        state.save(machine)
-    return machine
-
-
-def supply(machine: Machine, layout: Path, tag: str) -> Machine:
-    """Bring Ollama's image, or a stand-in's, to its registry; record how the guest pulls it.
-
-    The machine must have been started: its registries run then.
-
-    Raises:
-        RehearsalError: the layout is not one image, or it could not be pushed.
-    """
-    with exclusive(machine.lock):
-        machine = state.load(machine.directory)
-        machine = replace(machine, image=stock.push(layout, machine, state.IMAGE, tag))
         state.save(machine)
     return machine
 
@@ -168,62 +123,10 @@ def kill(machine: Machine) -> None:
     hypervisor.kill(machine)
 
 
-def destroy(directory: Path) -> None:
-    """End the machine of that folder, if any, and remove its files: all that `create` made."""
-    if not directory.is_dir():
-        return
-    machine = Machine(directory, 1, state.USER, directory, 1, 1)
-    _refuse_unfamiliar(machine)
-    with exclusive(machine.lock):
-        hypervisor.kill(machine)
-        registries.end(machine)
-        _remove_files(machine)
-        machine.lock.unlink()
-    if not any(directory.iterdir()):  # the user's own files there, if any, stay
-        directory.rmdir()
-
-
-def snapshot(machine: Machine, name: str) -> None:
-    """Keep the running machine's whole state, memory included, under a name.
-
-    Raises:
-        RehearsalError: it does not run, or QEMU refused.
-        ValueError: the name is not a plain word.
-    """
-    _monitor_line(machine, qemu.snapshot_command("savevm", name))
-
-
-def restore(machine: Machine, name: str) -> None:
-    """Go back to a snapshot and set the guest's clock; open ssh connections to it are dead then.
-
-    Raises:
-        RehearsalError: it does not run, there is no such snapshot, or it cannot be logged in.
-        ValueError: the name is not a plain word.
-    """
-    command = qemu.snapshot_command("loadvm", name)
-    if name not in snapshots(machine):  # QEMU would refuse too, but leave the guest standing still
-        raise RehearsalError(f"{machine.directory}: no snapshot {name}")
-    _monitor_line(machine, command)
-    clock = ssh.run(machine, ["sudo", "date", "--set", f"@{time.time():.0f}"])
-    if clock.returncode:
-        raise RehearsalError(f"the guest's clock could not be set: {clock.stderr.strip()}")
-
-
-def snapshots(machine: Machine) -> list[str]:
-    """Names of the running machine's snapshots."""
-    return qemu.snapshot_names(monitor.type_line(machine.monitor, "info snapshots"))
-
-
 def _back_after_reset(machine: Machine) -> bool:
     """Whether a QEMU that has ended is started again, as it is when the guest reboots."""
     time.sleep(_RESET_SECONDS)
     return running(machine)
-
-
-def _monitor_line(machine: Machine, line: str) -> None:
-    answer = monitor.type_line(machine.monitor, line)
-    if answer:
-        raise RehearsalError(f"QEMU: {line}: {answer}")
 
 
 def _launch(machine: Machine, accelerator: tuple[str, ...]) -> str:
@@ -246,44 +149,6 @@ def _launch(machine: Machine, accelerator: tuple[str, ...]) -> str:
     return started.stderr.strip() or f"{qemu.PROGRAM} ended with status {started.returncode}"
 
 
-def _overlay(base: Path, target: Path) -> None:
-    made = subprocess.run(
-        ["qemu-img", "create", "-q", "-f", "qcow2", "-F", "qcow2", "-b", str(base), str(target)],
-        stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False,
-    )  # fmt: skip
-    if made.returncode:
-        raise RehearsalError(f"{target}: qemu-img: {made.stderr.strip()}")
-
-
 def _last_words(machine: Machine) -> str:
     lines = process.tail(machine.console, 1)
     return lines[0] if lines else "firmware"
-
-
-def _files(machine: Machine) -> list[Path]:
-    host_key = machine.directory / keys.HOST_KEY
-    return [
-        machine.disk, machine.firmware_variables, machine.credentials, machine.known_hosts,
-        machine.ssh_config, machine.console, machine.monitor, machine.pid_file,
-        machine.key, machine.key.with_suffix(".pub"), host_key, host_key.with_suffix(".pub"),
-        machine.server_certificate, machine.server_key, stock.push_log(machine),
-        *registries.files(machine),
-    ]  # fmt: skip
-
-
-def _refuse_unfamiliar(machine: Machine) -> None:
-    """Somebody's folder, named by mistake (~/.ssh has files of the same names), is not touched.
-
-    Raises:
-        RehearsalError: it is not empty, and has no lock: `create` makes that first.
-    """
-    if any(machine.directory.iterdir()) and not machine.lock.exists():
-        raise RehearsalError(f"{machine.directory}: not a rehearsal's folder, it holds other files")
-
-
-def _remove_files(machine: Machine) -> None:
-    state.remove(machine.directory)
-    for path in _files(machine):
-        path.unlink(missing_ok=True)
-    for folder in (machine.ca.parent, machine.images, machine.models):
-        shutil.rmtree(folder, ignore_errors=True)
