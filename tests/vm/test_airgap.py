@@ -114,13 +114,21 @@ def build(lab: Lab, folder: Path) -> Path:
     environ = {
         **lab.environment,
         "PYTHONPATH": str(checkout / "src"),
-        "SSL_CERT_FILE": str(lab.machine.ca),
+        "SSL_CERT_FILE": str(trusted(lab, folder / "trusted.pem")),
     }
     bundle = (sys.executable, "-m", "apuhost.cli", "bundle")
     site, lock = str(folder / "site.py"), str(folder / "site.lock.json")
     run(*bundle, "lock", site, "--target", "debian/trixie", "-o", lock, **environ)
     run(*bundle, "build", lock, "-o", str(folder / "the bundle ä"), "--key", str(key), **environ)
     return signers
+
+
+def trusted(lab: Lab, into: Path) -> Path:
+    """The machine's own registries, beside whom this machine trusts already."""
+    known = [Path(os.environ.get("SSL_CERT_FILE", "/etc/ssl/certs/ca-certificates.crt"))]
+    texts = [path.read_text() for path in (lab.machine.ca, *known) if path.is_file()]
+    into.write_text("\n".join(texts))
+    return into
 
 
 def run(*words: str, **environ: str) -> None:
