@@ -13,7 +13,10 @@ import pytest
 from apuhost.rehearsal import image, machine, standin, standin_image, state
 from tests.vm.conftest import CHECKOUT, SERVED, WHOLE, Lab
 
-pytestmark = pytest.mark.skipif(not (CHECKOUT / ".git").exists(), reason="no git checkout")
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(not (CHECKOUT / ".git").exists(), reason="no git checkout"),
+]
 
 ADDRESS = "10.0.2.15"
 """The guest's own in QEMU's network: it is its own mirror."""

@@ -137,6 +137,7 @@ def refused(lab: Lab) -> str:
     return planned.stdout
 
 
+@pytest.mark.long
 def test_another_apt_at_work(deployed: Lab) -> None:
     deployed.root(
         "systemd-run --unit=holder python3 -c 'import fcntl, time; "
@@ -168,6 +169,7 @@ def test_hosts_that_are_not_for_apuhost(deployed: Lab, sabotage: str, sentence: 
     assert sentence in refused(deployed)
 
 
+@pytest.mark.long
 def test_a_host_that_does_not_come_back(bare: Lab, tmp_path: Path) -> None:
     """Its default target is poweroff: the reboot is the last that is seen of it."""
     bare.root("systemctl set-default poweroff.target")

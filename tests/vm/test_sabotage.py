@@ -23,11 +23,13 @@ def test_parameter_taken_out_of_grub_cfg_only(deployed: Lab) -> None:
     assert deployed.wrong() == {"kernel.gtt": "configured"}
 
 
+@pytest.mark.long
 def test_drop_in_removed_but_booted(deployed: Lab) -> None:
     deployed.root(f"rm {DROP_IN}")
     assert deployed.wrong() == dict.fromkeys(ALL, "configured")
 
 
+@pytest.mark.long
 def test_another_drop_in_behind_ours(deployed: Lab) -> None:
     site = "/etc/default/grub.d/zzz-site.cfg"
     deployed.root(appended("ttm.pages_limit=8126464", site))
