@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from apuhost.rehearsal import image, machine, standin, standin_image, state
+from apuhost.rehearsal import image, machine, making, standin, standin_image, state
 from tests.vm.conftest import CHECKOUT, SERVED, WHOLE, Lab
 
 pytestmark = [
@@ -88,11 +88,11 @@ def alone(tmp_path_factory: pytest.TempPathFactory, connected: dict[str, str]) -
     """The isolated machine, as it first booted, and the bundle of its inventory."""
     folder = tmp_path_factory.mktemp("airgap")
     cache = state.cache_directory()
-    made = machine.create(folder / "machine", image.ensure(cache))
+    made = making.create(folder / "machine", image.ensure(cache))
     try:
         machine.isolate(made)
         machine.start(made)
-        started = machine.supply(made, standin_image.ensure(cache).directory, standin.VERSION)
+        started = making.supply(made, standin_image.ensure(cache).directory, standin.VERSION)
         machine.wait_for_ssh(started)
         (folder / "group_data").mkdir()
         shared = (WHOLE.parent / "group_data" / "all.py").read_text()
@@ -103,7 +103,7 @@ def alone(tmp_path_factory: pytest.TempPathFactory, connected: dict[str, str]) -
         sources = lab.root(SOURCES)
         yield Alone(lab, folder / "site.py", folder / "the bundle ä", signers, connected, sources)
     finally:
-        machine.destroy(folder / "machine")
+        making.destroy(folder / "machine")
 
 
 def build(lab: Lab, folder: Path) -> Path:
