@@ -21,7 +21,7 @@ from apuhost.errors import ApuhostError
 from apuhost.probes import ParseError
 from apuhost.probes.files import TextFile, frame
 from apuhost.roles import CHECKOUT
-from apuhost.round_trip import PROBES
+from apuhost.round_trip import PROBES, Reading
 
 
 @pytest.fixture
@@ -224,8 +224,8 @@ def test_a_text_that_only_speaks_of_a_thing_is_exit_1(kind: str, name: str, tmp_
         parse.run(kind, str(tmp_path / "text"))
 
 
-ALSO = {  # one line of any words is a kernel line
-    **{name: {"cmdline"} for name in ("apt_sources", "disk", "gpus", "mirror_answers")},
+ALSO = {
+    **{name: {"cmdline"} for name in ("apt_sources", "disk", "gpus")},  # one line of any words
     "kernel_log": {"cmdline"},
     "mirror": {"ollama-ps"},  # the bundle's lock is JSON that lists models
     "ollama_log": {"prefix-cache", "runner-cmd"},
@@ -236,7 +236,8 @@ ALSO = {  # one line of any words is a kernel line
 def test_what_a_probe_prints_is_of_no_other_kind(name: str, tmp_path: Path) -> None:
     facts = host_facts(modprobe={"/etc/modprobe.d/gpu.conf": "blacklist radeon\n"})
     mirror = {name: mirrors.served().readings[name] for name in ("mirror", "mirror_serving")}
-    readings = {**facts.readings, **mirror}
+    answers = Reading("candidate nginx 1\nimage 192.0.2.2:5000/a/b@sha256:0 there\nend\n", 0)
+    readings = {**facts.readings, **mirror, "mirror_answers": answers}
     (tmp_path / "text").write_text(readings[name].text)
     own = {kinds.OF_FACTS[name]} if name in kinds.OF_FACTS else set()
     assert set(_reading(tmp_path / "text")) == own | ALSO.get(name, set())
