@@ -633,7 +633,7 @@ def test_certificates_go_after_the_container_was_made_again(
     called = recorded(
         monkeypatch,
         docker=("network", "docker", "retire_certificates"),
-        mirror=("mirror",),
+        mirror=("mirror", "remember"),
         kernel=("kernel",),
         vulkan=("vulkan",),
         ollama=("ollama",),
@@ -645,4 +645,4 @@ def test_certificates_go_after_the_container_was_made_again(
     runpy.run_module("deploy.all")
     assert called.index("ollama") < called.index("retire_certificates") < called.index("models")
     assert called.index("admit") < called.index("mirror") < called.index("network")
-    assert called[-1] == "boot"
+    assert called[-2:] == ["boot", "remember"]
