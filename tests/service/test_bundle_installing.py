@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -254,6 +255,23 @@ def test_a_stick_that_reads_otherwise_the_second_time_is_named(
     with pytest.raises(BundleError, match=f"{BIG}: other bytes than when it was hashed"):
         installing.install(found, box.host(), untold)
     assert not placed(box).with_name("3.whole").exists()
+
+
+def test_a_manifest_that_reads_otherwise_the_second_time_vouches_for_nothing(
+    box: Sshd, keys: Path, tmp_path: Path
+) -> None:
+    bundles.write(tmp_path / "b", keys / "ours", contents={BIG: CONTENTS[BIG]})
+    found = verified(tmp_path / "b", keys / "signers", untold)
+    installed(box, found)
+    with (placed(box) / BIG).open("r+b") as stream:
+        stream.write(b"other")
+    unlisted = [each for each in found.manifest.files if each.path != BIG]
+    text = manifest.as_text(replace(found.manifest, files=tuple(unlisted)))
+    (tmp_path / "b" / manifest.NAME).write_text(text)
+    placed(box).with_name(f"3{MARK}").unlink()
+    with pytest.raises(BundleError, match=f"{manifest.NAME}: "):
+        installing.install(found, box.host(), untold)
+    assert not placed(box).with_name(f"3{MARK}").exists()
 
 
 def test_the_next_bundle_links_what_the_one_before_has(

@@ -90,11 +90,10 @@ def survey(host: Host) -> Held:
 
 
 def _files(bundle: Bundle) -> tuple[Entry, ...]:
-    own = (
-        manifest.entry(name, plain.content(bundle.folder / name, manifest.MOST_BYTES))
-        for name in manifest.OWN
-    )
-    return (*own, *bundle.manifest.files)
+    # The host hashes by the manifest: by the one that was verified, whatever the drive says now.
+    listed = manifest.entry(manifest.NAME, manifest.as_text(bundle.manifest).encode())
+    signature = plain.content(bundle.folder / manifest.SIGNATURE, manifest.MOST_BYTES)
+    return (listed, manifest.entry(manifest.SIGNATURE, signature), *bundle.manifest.files)
 
 
 def _check_serial(delivery: _Delivery, held: Held) -> None:
