@@ -45,6 +45,14 @@ def test_they_are_there_as_they_were_given_and_readable_by_all(box: Sshd) -> Non
     assert placing.serial(box.host()) == 7
 
 
+def test_a_new_lock_is_newer_than_the_lists_that_apt_has(box: Sshd) -> None:
+    """Else packages of the bundle before are asked for, for ten minutes (deploy/packages.py)."""
+    box.path("/var/lib/lists").touch()
+    placing.place(box.host(), FILES)
+    newer = f"find {FOLDER}/lock.json -newer /var/lib/lists"
+    assert remote.run(box.host(), newer).decode() == f"{FOLDER}/lock.json\n"
+
+
 def test_a_bundle_without_packages_leaves_no_key_of_another_one(box: Sshd) -> None:
     placing.place(box.host(), FILES)
     box.path(f"{FOLDER}/registry.yml").write_text("the deploy's own")

@@ -22,7 +22,8 @@ _SERIAL = re.compile(rb'^ "serial": ([0-9]+),$', re.MULTILINE)
 _READ = f"[ ! -e {mirror.LOCK} ] || cat -- {mirror.LOCK}\n"
 
 # All of them arrive before one is in place; the lock is the last, since the others belong to it.
-# The lock file is that of a deploy's commands.
+# The lock file is that of a deploy's commands. --touch: a deploy fetches apt's lists anew where the
+# lock is newer than they are (deploy/packages.py).
 _PLACE = f"""umask 022
 exec 9>>/run/apuhost.lock
 flock -w 300 9 || {{ echo "another apuhost run is at work on this host" >&2; exit 1; }}
@@ -31,7 +32,7 @@ cd -- {FOLDER}
 rm -rf .new
 trap 'rm -rf .new' EXIT
 mkdir .new
-tar --no-same-owner --no-same-permissions --warning=no-timestamp -xf - -C .new
+tar --no-same-owner --no-same-permissions --touch -xf - -C .new
 sync -f .
 for file in {CA} {KEY} {LOCK}; do
   if [ -e ".new/$file" ]; then mv -T -- ".new/$file" "$file"; else rm -f -- "$file"; fi
