@@ -134,6 +134,18 @@ def test_only_what_is_older_than_the_served_one_goes(box: Sshd) -> None:
     assert pruning.older(box.host()).serials == ()
 
 
+def test_what_is_served_since_somebody_was_asked_stays(box: Sshd) -> None:
+    give_bundles(box, 2, 9, 10)
+    current = box.path("/var/lib/apuhost/mirror/current")
+    current.symlink_to("bundles/10")
+    found = pruning.older(box.host())
+    current.unlink()
+    current.symlink_to("bundles/9")  # a bundle install went back meanwhile
+    with pytest.raises(HostError, match="box: bundle 9 is served by now: run it again"):
+        pruning.prune(box.host(), found.serials)
+    assert len(list(box.path(BUNDLES).iterdir())) == 6
+
+
 def test_where_nothing_is_served_nothing_goes(box: Sshd) -> None:
     give_bundles(box, 2, 3)
     with pytest.raises(HostError, match="box: serves no bundle"):

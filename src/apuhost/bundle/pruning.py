@@ -17,8 +17,16 @@ readlink ../current || echo -
 find . -mindepth 1 -maxdepth 1 -type d -printf '%P\\n'
 """
 
-# The mark goes first: what is half removed is no bundle. What the registry's folders link to stays.
+# The mark goes first: what is half removed is no bundle. Before somebody said yes a deploy may have
+# gone back to an older one; the lock file is that of its commands.
 _REMOVE = f"""{receiving.LOCKED}
+exec 8>>/run/apuhost.lock
+flock -w 300 8 || {{ echo "another apuhost run is at work on this host" >&2; exit 1; }}
+served=$(readlink ../current) || :
+for serial in "$@"; do
+  [ "$serial" != "${{served##*/}}" ] ||
+    {{ echo "bundle $serial is served by now: run it again" >&2; exit 1; }}
+done
 before=$(df --output=avail -B1 . | tail -n 1)
 for serial in "$@"; do
   rm -f -- "$serial{MARK}"
