@@ -9,6 +9,7 @@ from apuhost.changes import certificate
 from apuhost.changes import serving as changes
 from apuhost.derived import Derived
 from apuhost.host_facts import HostFacts
+from apuhost.probes.mirror import alone
 from apuhost.probes.mirror_serving import AUTHORITY, BUNDLES, FILES, MARK, REGISTRY, STORE
 from deploy.facts import Known, known
 from deploy.operations import (
@@ -39,8 +40,7 @@ shift 2
 get() {{
   apt-get -q -o DPkg::Lock::Timeout=300 \\
     -o Dpkg::Options::=--force-confdef -o Dpkg::Options::=--force-confold \\
-    -o Dir::Etc::sourcelist=/run/apuhost/bundle.sources -o Dir::Etc::sourceparts=/dev/null \\
-    -o APT::Get::List-Cleanup=0 "$@"
+    {alone("/run/apuhost/bundle.sources")} "$@"
 }}
 get update -o APT::Update::Error-Mode=any
 for name in "$@"; do

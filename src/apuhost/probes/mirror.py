@@ -16,11 +16,22 @@ NEWEST = f"{FOLDER}/newest"
 """The highest serial that the host was deployed from."""
 
 SOURCE = "/etc/apt/sources.list.d/apuhost-mirror.sources"
-APT_OPTIONS = (
-    f"-o Dir::Etc::sourcelist={SOURCE} -o Dir::Etc::sourceparts=/dev/null "
-    "-o APT::Get::List-Cleanup=0"
-)
-"""Words of sh: apt knows the mirror's source alone, and leaves the lists of the host's own."""
+
+
+def alone(source: str) -> str:
+    """Words of sh by which apt knows one source, leaves the lists of the host's own, and is strict.
+
+    Whoever made a mirror by hand before may have let unsigned packages in, in the host's settings.
+    """
+    return (
+        f"-o Dir::Etc::sourcelist={source} -o Dir::Etc::sourceparts=/dev/null"
+        " -o APT::Get::List-Cleanup=0 -o APT::Get::AllowUnauthenticated=false"
+        " -o Acquire::AllowInsecureRepositories=false -o Acquire::AllowWeakRepositories=false"
+        " -o Acquire::AllowDowngradeToInsecureRepositories=false"
+    )
+
+
+APT_OPTIONS = alone(SOURCE)
 
 CERTIFICATES = "/etc/docker/certs.d"
 """What dockerd knows of registries: REGISTRY/ca.crt, and with containerd's store hosts.toml."""
