@@ -65,11 +65,11 @@ def network(derived: Derived, facts: HostFacts) -> tuple[FileChange, ...]:
 def values(derived: Derived, facts: HostFacts) -> dict[str, object]:
     """The variables that roles/docker/templates may use."""
     docker = derived.settings.docker
-    mirror = derived.settings.mirror.mirror_address if derived.settings.mirrored("images") else ""
-    unasked = [*docker.docker_no_proxy, *filter(None, [mirror])]
+    given = derived.settings.mirrored("images")
+    mirror = [derived.settings.mirror.mirror_address] if given else []
     return {
         **docker.model_dump(),
-        "docker_no_proxy": list(dict.fromkeys(unasked)),
+        "docker_no_proxy": [*docker.docker_no_proxy, *mirror],
         "docker_direct_hosts": unproxied.hosts(derived, facts),
     }
 
