@@ -29,6 +29,8 @@ for place in "$store" "$store/blobs" "$(dirname "$manifest")"; do
   [ "$(readlink -m "$place")" = "$(readlink -f "$3")${{place#"$3"}}" ] ||
     {{ echo "$place leads elsewhere: not touched" >&2; exit 1; }}
 done
+leading=$(find "$stage" -type l 2>/dev/null | head -n 1)
+[ -z "$leading" ] || {{ echo "$leading leads elsewhere: not touched" >&2; exit 1; }}
 mkdir -p "$store/blobs" "$stage"; chmod 0700 "$stage"
 owner=$(stat -c %u:%g "$store")
 cat >"$offer/blobs"

@@ -273,3 +273,20 @@ def test_a_store_that_leads_elsewhere_is_not_written_to(
     assert done.returncode == 1
     assert "leads elsewhere" in done.stderr
     assert list(elsewhere.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["apuhost-fetch", f"apuhost-fetch/{sha256(WEIGHTS)}"])
+def test_a_link_where_files_are_loaded_to_is_not_followed(
+    root: Root, mirror: Files, tmp_path: Path, name: str
+) -> None:
+    """On a disk of its own the volume is where they are loaded, where the container is root."""
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir(mode=0o755)
+    (volume(root) / name).parent.mkdir(exist_ok=True)
+    (volume(root) / name).symlink_to(elsewhere)
+    lines = offer(root, mirror)
+    own_disk = {'"$(stat -c %d "${3%/*}")"': "another"}
+    done = root.run(FETCH, *words(root, mirror), stdin=lines, replaced={**SOON, **own_disk})
+    assert done.returncode == 1
+    assert f"{volume(root) / name} leads elsewhere: not touched" in done.stderr
+    assert (list(elsewhere.iterdir()), elsewhere.stat().st_mode & 0o777) == ([], 0o755)
