@@ -154,6 +154,12 @@ def test_what_is_asked_for_and_not_locked_is_named(
     assert (answer.fits, answer.said) == (False, told)
 
 
+def test_an_image_that_two_hosts_know_by_two_names_is_found_by_this_ones(bundle: Bundle) -> None:
+    other = replace(LOCK.images[0], reference=NAME.replace(":0.34.4@", ":latest@"))
+    lock = replace(bundle.lock, images=(*LOCK.images, other))
+    assert said(case(replace(bundle, lock=lock)))["image"].said == FITTING["image"]
+
+
 def test_an_image_of_another_platform_is_told(bundle: Bundle) -> None:
     config = bundle.folder / "images/blobs/sha256" / ("c" * 64)
     config.write_bytes(CONFIG.replace(b"amd64", b"arm64"))

@@ -28,7 +28,7 @@ from apuhost.bundle.verifying import Bundle
 from apuhost.changes import host, needed
 from apuhost.host_facts import HostFacts, Unreadable
 from apuhost.lockfile import Lock
-from apuhost.oci import manifests
+from apuhost.oci import manifests, reference
 from apuhost.settings import Settings
 
 _MOST_CONFIG_BYTES = 4 << 20
@@ -135,8 +135,8 @@ def _taken(case: Case, plan: Simulated) -> str:
 def _image(case: Case) -> str:
     _not_lacking(case, "images")
     lock, name = case.bundle.lock, case.settings.ollama.ollama_image
-    pinned = name.rpartition("@")[2]
-    (image,) = (each for each in lock.images if each.reference.endswith(pinned))
+    asked = reference.parse(name)
+    image = next(each for each in lock.images if reference.parse(each.reference) == asked)
     _whole(case, images.items(replace(lock, images=(image,))))
     path = case.bundle.folder / "images/blobs" / image.config.digest.replace(":", "/", 1)
     config = json.loads(plain.content(path, _MOST_CONFIG_BYTES))
