@@ -4,9 +4,10 @@ import os
 import shutil
 from pathlib import Path
 
-from apuhost.bundle import blobs, manifest, paths, signature
+from apuhost.bundle import blobs, manifest, paths, plain, signature
 from apuhost.bundle.item import BundleError, Item, Text
-from apuhost.bundle.manifest import Entry, Manifest
+from apuhost.bundle.manifest import Entry, Manifest, ManifestError
+from apuhost.bundle.plain import NotPlainError
 
 _NEW = ".apuhost-new"
 _TIMES_APART_S = 2  # what FAT keeps of a time
@@ -21,12 +22,24 @@ def claim(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         begun = folder / manifest.NAME
-        if any(folder.iterdir()) and not begun.exists():
+        if any(folder.iterdir()) and not _is_ours(begun):
             raise BundleError(f"{folder} holds other files than a bundle: choose an empty folder")
         begun.touch()
         signature.path_of(begun).unlink(missing_ok=True)
     except OSError as error:
         raise BundleError(f"{error.filename or folder}: {error.strerror}") from error
+
+
+def _is_ours(begun: Path) -> bool:
+    """Whether it is a bundle's: others call files manifest.json, too, and clear() removes files.
+
+    One without a byte is what claim() begins with; of zeros alone, what a power cut may leave.
+    """
+    try:
+        found = plain.content(begun, manifest.MOST_BYTES)
+        return not found.strip(b"\0") or bool(manifest.parse(found))
+    except (NotPlainError, ManifestError):
+        return False
 
 
 def item(folder: Path, wanted: Item, cache: Path) -> Entry:
