@@ -5,20 +5,39 @@ The records are what the network said once. A build that meets anything else sto
 
 import json
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from typing import Annotated
 
-from pydantic import ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError
+from pydantic import (
+    AfterValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    TypeAdapter,
+    ValidationError,
+)
 
 from apuhost.errors import ApuhostError
 
 FORMAT = 1
+
+
+def _moment(text: str) -> str:
+    """A day and a time that there are: 2026-02-30 has the form, too."""
+    datetime.fromisoformat(text)
+    return text
+
 
 Reference = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][\w./:-]*@sha256:[0-9a-f]{64}$")]
 PackageName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9+.-]*$")]
 Version = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9+.:~-]*$")]
 WheelName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.+!-]*\.whl$")]
 FileName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9._+~-]*$")]
-Moment = Annotated[str, StringConstraints(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(Z|\+00:00)$")]
+Moment = Annotated[
+    str,
+    StringConstraints(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(Z|\+00:00)$"),
+    AfterValidator(_moment),
+]
 Digest = Annotated[str, StringConstraints(pattern=r"^sha256:[0-9a-f]{64}$")]
 # It becomes a path: no part of it begins with a dot, and there are at most three.
 ModelName = Annotated[

@@ -86,6 +86,8 @@ def test_a_lock_shows_what_looks_like_another_letter_or_turns_the_line() -> None
         pytest.param(as_text(LOCK).replace("26.1.5", "/26"), "debs.0.version", id="a version"),
         pytest.param(as_text(LOCK).replace("six-", "../six-"), "wheels.0.name", id="a wheel"),
         pytest.param(as_text(LOCK).replace("+00:00", "+09:00"), "created", id="no UTC"),
+        pytest.param(as_text(LOCK).replace("-11-30T", "-11-31T"), "created", id="no day"),
+        pytest.param(as_text(LOCK).replace("2026-", "٢٠٢٦-"), "created", id="other digits"),
         pytest.param(as_text(LOCK).replace('"debs"', '"rpms"'), "rpms: ", id="unknown"),
         pytest.param(
             as_text(LOCK).replace('"suite"', '"suit"', 1), "target.suit", id="in a record"
