@@ -1,6 +1,7 @@
 """How a bundle is cut into volumes: nothing lost, nothing twice, none too large."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 
 from apuhost.bundle import sizes, volume
 from apuhost.bundle.item import BundleError
+from apuhost.bundle.splitting import split
 from apuhost.bundle.volume import LIST, Part, Slice, Volume, VolumeError, as_text, parse, plan
 
 DIGEST = "a" * 64
@@ -137,3 +139,14 @@ def test_a_mediums_size_is_read_as_people_write_it(text: str, size: int) -> None
 def test_what_is_no_size_is_told(text: str) -> None:
     with pytest.raises(BundleError, match="is no size: dvd, or a number with MB, GB"):
         sizes.parse(text)
+
+
+@pytest.mark.parametrize("where", [".", "volumes", "apt/volumes", "../bundle"])
+def test_volumes_do_not_go_into_their_bundle_where_nobody_signed_them(
+    tmp_path: Path, where: str
+) -> None:
+    bundle = tmp_path / "bundle"
+    (bundle / "apt").mkdir(parents=True)
+    with pytest.raises(VolumeError, match="lies within the bundle"):
+        split(bundle, bundle / where, lambda _: None)
+    assert [path.name for path in bundle.rglob("*")] == ["apt"]

@@ -17,16 +17,23 @@ def split(bundle: Path, output: Path, told: Told, limit: int = FAT32) -> tuple[P
     """Write a verified bundle's volumes, of at most `limit` bytes, into a new or empty folder.
 
     Raises:
-        BundleError: the folder is not empty, a file is not as the manifest says, the limit is too
-            small, or nothing can be written.
+        BundleError: the folder is not empty or within the bundle, a file is not as the manifest
+            says, the limit is too small, or nothing can be written.
     """
     try:
+        _check_place(bundle, output)
         output.mkdir(parents=True, exist_ok=True)
         if any(output.iterdir()):
             raise VolumeError(f"{output}: is not empty: give a new folder for the volumes")
         return tuple(_volumes(bundle, output, told, limit))
     except OSError as error:
         raise BundleError(f"{error.filename or output}: {error.strerror}") from error
+
+
+def _check_place(bundle: Path, output: Path) -> None:
+    """What is there and was not signed would keep the bundle from ever being verified again."""
+    if output.resolve().is_relative_to(bundle.resolve()):
+        raise VolumeError(f"{output}: lies within the bundle: give a folder elsewhere")
 
 
 def _volumes(bundle: Path, output: Path, told: Told, limit: int) -> Iterator[Path]:
