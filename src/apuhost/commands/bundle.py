@@ -71,8 +71,15 @@ def _asked(path: Path, limits: Sequence[str], wanted: Locked, before: Lock | Non
     if wanted.kinds and before and target != before.target:
         raise BundleError(f"{wanted.file}: for another target: lock it whole, without --update")
     settings = inventory.settings(path, inventory.load(path, limits))
-    text = wanted.sources.read_text(encoding="utf-8") if wanted.sources else ""
+    text = _text(wanted.sources) if wanted.sources else ""
     return Asked(tuple(settings.values()), target, roles.CHECKOUT, _cache(), text)
+
+
+def _text(sources: Path) -> str:
+    try:
+        return sources.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise BundleError(f"{sources}: no text, but package sources are (deb822)") from error
 
 
 def _target(wanted: Locked, before: Lock | None) -> Target:
