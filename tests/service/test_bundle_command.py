@@ -97,6 +97,7 @@ def built(bundle: Run, site: Path) -> Path:
     assert "added    python3-venv" in done.stdout
     done = bundle("build", "lock.json", "-o", "out", "--key", "key")
     assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.endswith("apuhost bundle verify out --signers FILE\n")
     return site / "out"
 
 

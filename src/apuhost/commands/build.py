@@ -13,5 +13,6 @@ def run(file: Path, folder: Path, key: Path) -> int:
     order = building.Order(locked, roles.CHECKOUT, places.cache_directory() / "bundles", key)
     with progress("fetched", building.size(locked)) as told:
         building.build(order, folder, told)
-    print(f"{folder}  serial {locked.serial}, signed; to check it: apuhost bundle verify {folder}")
+    check = f"apuhost bundle verify {folder} --signers FILE"
+    print(f"{folder}  serial {locked.serial}, signed; to check it: {check}")
     return 0

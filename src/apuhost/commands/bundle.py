@@ -157,7 +157,7 @@ def split(folder: Path, output: Path, size: str) -> int:
         volumes = splitting.split(folder, output, told, limit)
     for each in volumes:
         print(f"{each}  {sizes.shown(_size(each))}")
-    print(f"to put them together: apuhost bundle join VOLUME... -o {folder.name}")
+    print(f"to put them together: apuhost bundle join VOLUME... -o {folder.resolve().name}")
     return 0
 
 
