@@ -5,11 +5,11 @@ from pyinfra.api import deploy, operation
 
 from apuhost.changes import docker as changes
 from apuhost.changes import docker_ce, needed, site_ca
+from apuhost.changes.scripts import LOCK
 from apuhost.probes.daemon_json import DROP_INS
 from apuhost.probes.units import RELOADED
 from deploy.facts import Known, known
 from deploy.operations import (
-    LOCK,
     Commands,
     asks_host,
     fails,

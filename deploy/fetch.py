@@ -1,6 +1,6 @@
 """The script that takes a model's files from the mirror into Ollama's store."""
 
-from deploy.operations import LOCK
+from apuhost.changes.scripts import LOCK
 
 # A script that fails takes the offer's folder, its $1, with it.
 CLEAN = """folder=$1

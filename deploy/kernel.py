@@ -6,17 +6,10 @@ from pyinfra import host
 from pyinfra.api import deploy, operation
 
 from apuhost.changes import kernel as changes
+from apuhost.changes.scripts import DPKG_IS_IDLE, LOCK
 from apuhost.probes import files, grub_cfg
 from deploy.facts import Known, RootOutput, known
-from deploy.operations import (
-    DPKG_IS_IDLE,
-    LOCK,
-    Commands,
-    asks_host,
-    fails,
-    root_script,
-    write_files,
-)
+from deploy.operations import Commands, asks_host, fails, root_script, write_files
 
 CHANGING = ("kernel", "boot", "loader", "grub_cfg", "disk")
 

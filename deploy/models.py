@@ -8,6 +8,7 @@ from pyinfra.api import deploy, operation
 
 from apuhost.changes import models as changes
 from apuhost.changes import offer, store
+from apuhost.changes.scripts import LOCK
 from apuhost.errors import ApuhostError
 from apuhost.host_facts import HostFacts
 from apuhost.probes import files, model_store
@@ -15,7 +16,6 @@ from apuhost.settings.models import PinnedModel
 from deploy.facts import Known, RootOutput, known
 from deploy.fetch import CLEAN, FETCH
 from deploy.operations import (
-    LOCK,
     Commands,
     asks_host,
     fails,

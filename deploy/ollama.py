@@ -6,16 +6,9 @@ from pyinfra.api import deploy, operation
 from apuhost.changes import compose, container, image, port
 from apuhost.changes import models as model_changes
 from apuhost.changes import ollama as changes
+from apuhost.changes.scripts import LOCK
 from deploy.facts import Known, known
-from deploy.operations import (
-    LOCK,
-    Commands,
-    asks_host,
-    fails,
-    root_script,
-    told_script,
-    write_files,
-)
+from deploy.operations import Commands, asks_host, fails, root_script, told_script, write_files
 from deploy.units import VERIFIED, enable
 
 CHANGING = ("containers", "ollama_api", "units", "model_store", "firewall", "disk")

@@ -18,6 +18,7 @@ from pyinfra.api.state import State
 from pyinfra.connectors.util import CommandOutput
 
 from apuhost.changes import BACKUP, FileChange, as_bytes
+from apuhost.changes.scripts import LOCK
 from apuhost.derived import Derived
 from apuhost.errors import ApuhostError
 from apuhost.host_facts import HostFacts
@@ -34,18 +35,6 @@ FILES = (
 """Probes that tell of files which are written as a whole."""
 
 Commands = Generator[PyinfraCommand, None, None]
-
-# Two runs at once on one host: each command of theirs waits for the other's.
-# /run, not /run/lock: only root may write there. PATH: a root login by `su` has no sbin in it.
-LOCK = """export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
-exec 9>>/run/apuhost.lock
-flock -w 300 9 || { echo "another apuhost run is at work on this host" >&2; exit 1; }"""
-
-# Fails while apt or dpkg is at work. The lock is an fcntl lock, which only /proc/locks tells of.
-DPKG_IS_IDLE = """inode=$(stat -c %i /var/lib/dpkg/lock-frontend 2>/dev/null || echo none)
-if grep -q "POSIX .*:$inode 0 EOF" /proc/locks; then
-  echo "another apt or dpkg is at work: run again when it is done" >&2; exit 1
-fi"""
 
 # $1 target, $2 sha256 of what it held when the change was worked out ("-": no file),
 # $3 a shell command that checks the new file, its "$1", $4 "keep" for the first state,

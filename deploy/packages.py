@@ -5,12 +5,13 @@ from collections.abc import Callable, Iterable
 from pyinfra import host
 from pyinfra.api import operation
 
+from apuhost.changes.scripts import LOCK
 from apuhost.derived import Derived
 from apuhost.host_facts import HostFacts
 from apuhost.probes.mirror import APT_OPTIONS
 from apuhost.probes.mirror import LOCK as LOCK_OF_MIRROR
 from deploy.facts import Known, known
-from deploy.operations import LOCK, Commands, asks_host, fails, root_script
+from deploy.operations import Commands, asks_host, fails, root_script
 
 CHANGING = (
     "packages", "kernel", "boot", "loader", "accounts", "nodes", "docker", "units", "containers",

@@ -12,30 +12,14 @@ from pyinfra.api.host import Host
 from pyinfra.api.state import State
 
 from apuhost.changes import reboot as changes
-from apuhost.changes.kernel import GRUB_CFG
+from apuhost.changes.scripts import BOOT_ID, REBOOT
 from apuhost.probes.boot import REBOOTED_FOR
 from deploy.facts import Known
-from deploy.operations import DPKG_IS_IDLE, LOCK, Commands, asks_host, root_script
+from deploy.operations import Commands, asks_host, root_script
 
-BOOT_ID = "/proc/sys/kernel/random/boot_id"
 INTERVAL_S = 2
 ANSWER_S = 10
 SAID_EVERY_S = 15
-
-# $1 boot id: another run may have rebooted the host since it was read; then the kernel files that
-# the boot menu boots. The menu is checked once more, and dpkg is not cut off in the middle.
-REBOOT = f"""
-{LOCK}
-[ "$(cat {BOOT_ID})" = "$1" ] || exit 0
-shift
-{DPKG_IS_IDLE}
-grub-script-check {GRUB_CFG} || {{ echo "{GRUB_CFG} is broken: not rebooting" >&2; exit 1; }}
-for kernel in "$@"; do
-  [ -s "/boot/$kernel" ] || {{ echo "/boot/$kernel is gone: not rebooting" >&2; exit 1; }}
-done
-sync
-nohup sh -c 'sleep 1; systemctl reboot' >/dev/null 2>&1 </dev/null 9>&- &
-"""
 
 STILL_UP = "is still in its old boot: `systemctl reboot` did not end it; look at its journal"
 

@@ -7,19 +7,13 @@ from pyinfra.api import deploy, operation
 
 from apuhost.changes import certificate
 from apuhost.changes import serving as changes
+from apuhost.changes.scripts import LOCK
 from apuhost.derived import Derived
 from apuhost.host_facts import HostFacts
 from apuhost.probes.mirror import alone
 from apuhost.probes.mirror_serving import AUTHORITY, BUNDLES, FILES, MARK, REGISTRY, STORE
 from deploy.facts import Known, known
-from deploy.operations import (
-    LOCK,
-    Commands,
-    asks_host,
-    fails,
-    root_script,
-    write_files,
-)
+from deploy.operations import Commands, asks_host, fails, root_script, write_files
 from deploy.packages import CHANGING as PACKAGES_CHANGING
 from deploy.units import ENABLE, VERIFIED
 

@@ -5,10 +5,11 @@ from collections.abc import Callable
 from pyinfra import host
 from pyinfra.api import operation
 
+from apuhost.changes.scripts import LOCK
 from apuhost.derived import Derived
 from apuhost.host_facts import HostFacts
 from deploy.facts import Known
-from deploy.operations import LOCK, Commands, asks_host, root_script
+from deploy.operations import Commands, asks_host, root_script
 
 CHANGING = ("units", "containers", "firewall", "ollama_api", "model_store")
 
