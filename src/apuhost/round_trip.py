@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from types import ModuleType
 
-from apuhost.probes import dpkg_status, generation, model_blobs, repetition
+from apuhost.probes import dpkg_status, generation, model_blobs, outbound, repetition
 from apuhost.probes.container_commands import CHOOSE, CONTAINER
 from apuhost.probes.pairs import whole_number
 
@@ -33,7 +33,10 @@ ACTIVE_PROBES: Mapping[str, ModuleType] = {
 SAVED_PROBES: Mapping[str, ModuleType] = {"dpkg_status": dpkg_status}
 """Asked only when facts are saved: who judges the host on the spot asks the host itself."""
 
-_EVERY: Mapping[str, ModuleType] = {**PROBES, **ACTIVE_PROBES, **SAVED_PROBES}
+CUT_PROBES: Mapping[str, ModuleType] = {"outbound": outbound}
+"""Asked only of a host that is cut off, or will be."""
+
+_EVERY: Mapping[str, ModuleType] = {**PROBES, **ACTIVE_PROBES, **SAVED_PROBES, **CUT_PROBES}
 
 _JUDGED_ONLY = frozenset(
     {"boots", "container_packages", "cpuinfo", "dmi_memory", "gpu_firmware", "iommu", "kernel_log"}

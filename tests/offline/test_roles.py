@@ -11,7 +11,8 @@ from tests.support.hosts import host_facts, settings
 
 from apuhost import roles
 from apuhost import settings as module
-from apuhost.changes import boot, compose, docker, docker_ce, kernel, models, serving, supply
+from apuhost.changes import boot, compose, cut, docker, docker_ce, kernel, models, serving, supply
+from apuhost.changes.cut import Passage
 from apuhost.derived import derive
 from apuhost.oci import hosts_toml
 from apuhost.probes.mirror import CERTIFICATE
@@ -76,6 +77,7 @@ def given(role: str) -> Mapping[str, object]:
             **serving.values(derived, mirrors.lock()),
             **hosts_toml.values("docker.io", derived.settings.mirror.registry, CERTIFICATE),
             **supply.values(mirrors.lock(), derived),
+            **cut.values(Passage(("docker0",), (), ())),
         },
     }
     return values[role]

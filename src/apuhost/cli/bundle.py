@@ -179,3 +179,25 @@ def mirror_config(
     from apuhost.commands import mirror_config as command
 
     raise typer.Exit(command.run(command.Asked(kind, inventory, limit or [], lock, output)))
+
+
+@app.command()
+def accept(
+    inventory: Annotated[Path, typer.Argument(metavar="INVENTORY")],
+    limit: Annotated[
+        list[str] | None, typer.Option("--limit", metavar="HOST", help="one host at a time")
+    ] = None,
+    allow: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--allow", metavar="ADDRESS", help="the site's own: let through; or a network"
+        ),
+    ] = None,
+    yes: Annotated[bool, typer.Option("-y", "--yes", help="do not ask")] = False,
+    verbose: Annotated[bool, typer.Option("-v", "--verbose", help="also what is good")] = False,
+) -> None:
+    """Cut a host off, reboot it: does all of it come up without anybody outside?"""
+    from apuhost.commands import accept as command
+
+    asked = command.Asked(inventory, limit or [], allow or [], yes)
+    raise typer.Exit(command.run(asked, every=verbose))

@@ -18,6 +18,7 @@ from apuhost.probes import (
     model_store,
     ollama_api,
     ollama_log,
+    outbound,
     repetition,
     runners,
     units,
@@ -117,3 +118,8 @@ class StackRecords(Records):
     def repetition(self) -> repetition.Repetition:
         """One prompt twice to every loaded model."""
         return self._read("repetition", repetition.parse)
+
+    @cached_property
+    def outbound(self) -> outbound.Outbound:
+        """What leaves the host while it is cut off."""
+        return self._read("outbound", outbound.parse)
