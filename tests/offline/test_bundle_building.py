@@ -1,5 +1,6 @@
 """What a build does not do again."""
 
+import hashlib
 from dataclasses import replace
 from pathlib import Path
 
@@ -7,20 +8,34 @@ import pytest
 from tests.offline.test_bundle_lock import LOCK
 from tests.offline.test_bundle_wants import FILE
 
-from apuhost import web
-from apuhost.bundle import blobs, building, control
+from apuhost import lockfile, web
+from apuhost.bundle import building, control
 from apuhost.bundle.building import Order
+from apuhost.lockfile import Lock
+
+
+def known(letter: str) -> tuple[str, bytes]:
+    """A hash as in LOCK, and five bytes that can stand for it."""
+    return letter * 64, f"is: {letter}".encode()
+
+
+KNOWN = dict(map(known, "abcdef1238"))
+
+
+def of_known_bytes(lock: Lock) -> Lock:
+    text = lockfile.as_text(lock)
+    for digest, content in KNOWN.items():
+        text = text.replace(digest, hashlib.sha256(content).hexdigest())
+    return lockfile.parse(text)
 
 
 def test_where_everything_was_fetched_nobody_is_asked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lock, told = replace(LOCK, files=(FILE,)), list[int]()
-    for items in (items for _, items in building._WAYS):
-        for item in items(lock):
-            place = blobs.place(item.file, tmp_path)
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_bytes(b"5 are")
+    lock, told = of_known_bytes(replace(LOCK, files=(FILE,))), list[int]()
+    (tmp_path / "sha256").mkdir()
+    for content in KNOWN.values():
+        (tmp_path / "sha256" / hashlib.sha256(content).hexdigest()).write_bytes(content)
     monkeypatch.setattr(building, "Registries", None)
     monkeypatch.setattr(web, "client", None)
     found = building._fetched(Order(lock, tmp_path, tmp_path, tmp_path), told.append)

@@ -115,6 +115,17 @@ def test_an_empty_file_needs_no_server(tmp_path: Path) -> None:
     assert server.ranges == []
 
 
+def test_what_was_changed_here_since_is_fetched_anew(tmp_path: Path) -> None:
+    """A bundle on the same disk is linked to the cache, and somebody wrote into it."""
+    blob = fetch(tmp_path, ITEM, Server(good).get)
+    (tmp_path / "bundle.deb").hardlink_to(blob)
+    (tmp_path / "bundle.deb").write_bytes(CONTENT[::-1])
+    told: list[int] = []
+    assert fetch(tmp_path, ITEM, Server(good).get, told.append).read_bytes() == CONTENT
+    assert sum(told) == len(CONTENT)
+    assert (tmp_path / "bundle.deb").read_bytes() == CONTENT[::-1]
+
+
 @pytest.mark.parametrize(
     ("part", "answers", "ranges"),
     [

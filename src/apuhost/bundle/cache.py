@@ -72,9 +72,15 @@ def fetch(cache: Path, item: Item, get: Get, progress: Progress = unheard) -> Pa
 
 
 def has(cache: Path, item: Item) -> bool:
-    """Whether a file is here already."""
+    """Whether a file is here already, by its bytes.
+
+    A bundle on the same disk is linked to it: who changes a file there changes it here.
+    """
     blob = cache.joinpath(*item.file.digest.split(":"))
-    return blob.is_file() and blob.stat().st_size == item.file.size
+    if not blob.is_file() or blob.stat().st_size != item.file.size:
+        return False
+    with blob.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest() == blob.name
 
 
 def _make(path: Path, item: Item, get: Get, progress: Progress) -> None:
