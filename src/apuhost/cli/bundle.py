@@ -181,19 +181,17 @@ def mirror_config(
     raise typer.Exit(command.run(command.Asked(kind, inventory, limit or [], lock, output)))
 
 
-@app.command()
+@app.command(cls=Command)
 def accept(
-    inventory: Annotated[Path, typer.Argument(metavar="INVENTORY")],
-    limit: Annotated[
-        list[str] | None, typer.Option("--limit", metavar="HOST", help="one host at a time")
-    ] = None,
+    inventory: Inventory,
+    limit: Limit = None,
     allow: Annotated[
         list[str] | None,
-        typer.Option(
-            "--allow", metavar="ADDRESS", help="the site's own: let through; or a network"
+        usage.named(
+            "--allow", metavar="ADDRESS", words="the site's own: let through; or a network"
         ),
     ] = None,
-    yes: Annotated[bool, typer.Option("-y", "--yes", help="do not ask")] = False,
+    yes: Yes = False,
     verbose: Annotated[bool, typer.Option("-v", "--verbose", help="also what is good")] = False,
 ) -> None:
     """Cut a host off, reboot it: does all of it come up without anybody outside?"""
