@@ -90,7 +90,7 @@ def test_what_cannot_be_had_leaves_what_serves_as_it_is(served: Lab, site: Site)
 def test_a_render_group_that_an_upgrade_renumbered_is_followed(served: Lab) -> None:
     served.root(
         "groupmod -g 1999 render && systemctl restart systemd-udevd && "
-        "udevadm trigger --settle --subsystem-match=drm"
+        "udevadm trigger --settle --action=add --subsystem-match=drm"
     )
     assert served.wrong(WHOLE)["ollama.container"] == "configured"
     done = served.deploy(WHOLE)

@@ -17,8 +17,9 @@ OTHERS = 0o006
 MEMBERS = 0o060
 UDEV = (
     "grep -rn -e drm -e kfd /etc/udev/rules.d, then "
-    "systemctl restart systemd-udevd && udevadm trigger --subsystem-match=drm"
+    "systemctl restart systemd-udevd && udevadm trigger --action=add --subsystem-match=drm"
 )
+"""udev's rules by hand: a change, trigger's own action, leaves a node's group (tried with 257)."""
 SUMMARY = "vulkaninfo --summary"
 DRIVERS = "ls /usr/share/vulkan/icd.d /etc/vulkan/icd.d"
 """Every driver that Vulkan's loader finds has a file there."""
