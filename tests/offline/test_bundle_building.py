@@ -9,8 +9,9 @@ from tests.offline.test_bundle_lock import LOCK
 from tests.offline.test_bundle_wants import FILE
 
 from apuhost import lockfile, web
-from apuhost.bundle import building, control
+from apuhost.bundle import building, control, laying, manifest, toolkit
 from apuhost.bundle.building import Order
+from apuhost.bundle.item import BundleError
 from apuhost.lockfile import Lock
 
 
@@ -40,6 +41,27 @@ def test_where_everything_was_fetched_nobody_is_asked(
     monkeypatch.setattr(web, "client", None)
     found = building._fetched(Order(lock, tmp_path, tmp_path, tmp_path), told.append)
     assert sum(told) == sum(item.file.size for item in found) == building.size(lock)
+
+
+@pytest.mark.parametrize(
+    ("here", "key", "told"),
+    [
+        pytest.param(f"{LOCK.apuhost}+other", "key", "the lock is for", id="checkout"),
+        pytest.param(LOCK.apuhost, "nosuch", "nosuch: no such key", id="key"),
+        pytest.param(LOCK.apuhost, ".", "no such key", id="a folder for a key"),
+    ],
+)
+def test_what_cannot_end_well_is_told_before_anything_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, here: str, key: str, told: str
+) -> None:
+    monkeypatch.setattr(toolkit, "version", lambda _: here)
+    (tmp_path / "key").touch()
+    folder = tmp_path / "bundle"
+    laying.claim(folder)
+    (folder / manifest.SIGNATURE).write_text("of the last build")
+    with pytest.raises(BundleError, match=told):
+        building.build(Order(LOCK, tmp_path, tmp_path, tmp_path / key), folder, lambda _: None)
+    assert (folder / manifest.SIGNATURE).exists()
 
 
 def test_a_control_file_that_was_read_is_kept(tmp_path: Path) -> None:

@@ -74,6 +74,8 @@ def build(order: Order, folder: Path, told: Progress) -> None:
         ApuhostError: something cannot be had or is not the lock's, the folder is somebody else's,
             or the key does not sign.
     """
+    toolkit.check(order.lock, order.checkout)  # before what was signed is given up, and hours go by
+    signature.check_key(order.key)
     laying.claim(folder)
     items = _fetched(order, told)
     entries = [laying.item(folder, item, order.cache) for item in items]

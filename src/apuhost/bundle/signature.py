@@ -68,6 +68,16 @@ def path_of(file: Path) -> Path:
     return file.with_name(f"{file.name}.sig")
 
 
+def check_key(key: Path) -> None:
+    """Whether it is there at all; what else is wrong with it shows when it signs.
+
+    Raises:
+        BundleError: it is not.
+    """
+    if not key.is_file():
+        raise BundleError(f"{key}: no such key")
+
+
 def sign(file: Path, key: Path) -> None:
     """Write the signature beside the file. `key` is private, or public with its agent at hand.
 

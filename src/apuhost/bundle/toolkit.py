@@ -26,17 +26,26 @@ def version(checkout: Path) -> str:
     return f"{metadata.version('apuhost')}+{_git(checkout, 'rev-parse', 'HEAD').decode().strip()}"
 
 
-def texts(lock: Lock, checkout: Path) -> Iterator[Text]:
-    """The commit's files, sorted.
+def check(lock: Lock, checkout: Path) -> None:
+    """Whether the checkout is of the lock's commit.
 
     Raises:
-        BundleError: the checkout is of another commit than the lock, or holds a link.
+        BundleError: of another one.
     """
     if (here := version(checkout)) != lock.apuhost:
         raise BundleError(
             f"{checkout} is {here}, the lock is for {lock.apuhost}: git checkout"
             f" {lock.apuhost.rpartition('+')[2]}, or make the lock anew"
         )
+
+
+def texts(lock: Lock, checkout: Path) -> Iterator[Text]:
+    """The commit's files, sorted.
+
+    Raises:
+        BundleError: the checkout is of another commit than the lock, or holds a link.
+    """
+    check(lock, checkout)
     packed = io.BytesIO(_git(checkout, "archive", "--format=tar", "HEAD"))
     with tarfile.open(fileobj=packed) as archive:
         for member in sorted(archive.getmembers(), key=lambda each: each.name):
