@@ -118,6 +118,7 @@ def test_it_arrives_as_it_was_signed_and_once(box: Sshd, bundle: Bundle) -> None
     assert {path: path.stat().st_mtime_ns for path in times} == times
 
 
+@pytest.mark.long
 def test_killed_at_any_moment_it_is_completed(box: Sshd, bundle: Bundle, keys: Path) -> None:
     import json  # noqa: PLC0415
 

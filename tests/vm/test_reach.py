@@ -75,6 +75,7 @@ def test_a_refused_host_is_left_alone_and_the_other_is_done(deployed: Lab, tmp_p
     assert "ttm.pages_limit=12582912" in deployed.root(f"cat {DROP_IN}")
 
 
+@pytest.mark.long
 def test_pyinfra_alone_fails_the_refused_host_and_does_the_other(
     deployed: Lab, tmp_path: Path
 ) -> None:

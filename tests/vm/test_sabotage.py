@@ -53,6 +53,7 @@ def test_older_value_earlier_is_harmless_and_a_typo_is_named(deployed: Lab) -> N
     assert "amdgpu.gtt_size is not a parameter of amdgpu (amdgpu.gttsize?)" in observed
 
 
+@pytest.mark.long
 def test_older_value_later_is_harmful_and_taken_out_again(deployed: Lab) -> None:
     behind = "/etc/default/grub.d/zzz-old.cfg"
     deployed.root(appended("ttm.pages_limit=8126464 mine=1", behind))
