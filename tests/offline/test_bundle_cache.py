@@ -115,6 +115,18 @@ def test_an_empty_file_needs_no_server(tmp_path: Path) -> None:
     assert server.ranges == []
 
 
+def test_what_nobody_wrote_to_since_is_not_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blob = fetch(tmp_path, ITEM, Server(good).get)
+    blob.touch()  # as a cache that was copied: hashed once more
+    fetch(tmp_path, ITEM, Server(good).get)
+    monkeypatch.setattr("apuhost.bundle.cache.hashlib.file_digest", None)
+    server = Server(good)
+    assert fetch(tmp_path, ITEM, server.get) == blob
+    assert server.ranges == []
+
+
 def test_what_was_changed_here_since_is_fetched_anew(tmp_path: Path) -> None:
     """A bundle on the same disk is linked to the cache, and somebody wrote into it."""
     blob = fetch(tmp_path, ITEM, Server(good).get)

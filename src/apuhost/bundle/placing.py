@@ -9,6 +9,7 @@ from typing import IO
 
 from apuhost.bundle import manifest, remote, verifying
 from apuhost.bundle.verifying import Bundle
+from apuhost.changes import scripts
 from apuhost.inventory import Host
 from apuhost.probes import mirror
 from apuhost.probes.mirror import APT_KEY, CERTIFICATE, FOLDER
@@ -22,11 +23,10 @@ _SERIAL = re.compile(rb'^ "serial": ([0-9]+),$', re.MULTILINE)
 _READ = f"[ ! -e {mirror.LOCK} ] || cat -- {mirror.LOCK}\n"
 
 # All of them arrive before one is in place; the lock is the last, since the others belong to it.
-# The lock file is that of a deploy's commands. --touch: a deploy fetches apt's lists anew where the
+# --touch: a deploy fetches apt's lists anew where the
 # lock is newer than they are (deploy/packages.py).
 _PLACE = f"""umask 022
-exec 9>>/run/apuhost.lock
-flock -w 300 9 || {{ echo "another apuhost run is at work on this host" >&2; exit 1; }}
+{scripts.LOCK}
 mkdir -p -- {FOLDER}
 cd -- {FOLDER}
 rm -rf .new
