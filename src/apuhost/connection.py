@@ -11,7 +11,8 @@ from apuhost.errors import ApuhostError
 from apuhost.inventory import Host
 
 CONNECT_TIMEOUT_S = 10
-SCRIPT_TIMEOUT_S = 100
+SCRIPT_TIMEOUT_S = 240
+"""Enough for apt that is slow, here and at a mirror, beside a dockerd that hangs."""
 
 # A host key that is not known, or has changed, ends the connection; nothing is asked or accepted.
 SAFE = ("-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes")

@@ -7,11 +7,37 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.hosts import host_facts
 
+from apuhost.connection import SCRIPT_TIMEOUT_S
+from apuhost.gather import HOST_TIMEOUT_S
 from apuhost.host_facts import HostFacts, Unreadable
+from apuhost.probes.container_commands import CONTAINER, DOCKER_TIMEOUT_S
 from apuhost.roles import CHECKOUT
-from apuhost.round_trip import DECIDING, PROBES, Reading, script, unframe
+from apuhost.round_trip import (
+    ACTIVE_PROBES,
+    CUT_PROBES,
+    DECIDING,
+    PROBE_TIMEOUT_S,
+    PROBES,
+    SAVED_PROBES,
+    Reading,
+    script,
+    unframe,
+)
 
 MARK = "==apuhost-0123456789abcdef=="
+EITHER_OR_S = {"kernel_log": 20, "model_store": 20, "model_blobs": 20}
+"""Of two branches only one is taken, so of their limits one counts."""
+
+EVERY = {**PROBES, **ACTIVE_PROBES, **SAVED_PROBES, **CUT_PROBES}
+
+
+def limit(name: str) -> int:
+    """In seconds, as the script has it."""
+    probe = re.search(
+        rf"^probe {name} .*?(?: (\d+))?(?=\nprobe |\Z)", script(MARK, [name]), re.M | re.S
+    )
+    assert probe
+    return int(probe[1] or PROBE_TIMEOUT_S)
 
 
 def answer(**texts: str) -> str:
@@ -24,6 +50,28 @@ def answer(**texts: str) -> str:
 def test_the_script_asks_every_probe_once() -> None:
     lines = script(MARK).splitlines()
     assert [line.split()[1] for line in lines if line.startswith("probe ")] == list(PROBES)
+
+
+@pytest.mark.parametrize("name", ["apt_sources", "mirror_answers"])
+def test_apt_has_time_to_make_its_cache_anew(name: str) -> None:
+    assert limit(name) == 90
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_a_probe_has_time_for_all_that_it_waits_for(name: str) -> None:
+    """CHOOSE asks for Ollama's container, once for all probes; `docker` may be a function."""
+    command = str(EVERY[name].COMMAND).replace(CONTAINER, "")
+    for function, seconds in re.findall(r"^(\w+)\(\) \{ timeout (\d+) ", command, re.MULTILINE):
+        command = re.sub(rf"^{function}\(\).*", "", command, flags=re.MULTILINE)
+        command = re.sub(rf"\b{function} (?=[a-z]+ )", f"timeout {seconds} ", command)
+    waits = sum(int(seconds) for seconds in re.findall(r"timeout (\d+) ", command))
+    assert waits - EITHER_OR_S.get(name, 0) < limit(name)
+
+
+def test_a_slow_apt_beside_a_docker_that_hangs_is_within_the_time_of_a_host() -> None:
+    docker_hangs = 3 * DOCKER_TIMEOUT_S  # CHOOSE, docker, containers: the others ask no more
+    assert limit("apt_sources") + limit("mirror_answers") + docker_hangs <= SCRIPT_TIMEOUT_S
+    assert SCRIPT_TIMEOUT_S < HOST_TIMEOUT_S
 
 
 @pytest.mark.parametrize("name", PROBES)

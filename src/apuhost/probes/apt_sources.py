@@ -17,6 +17,9 @@ _FOLDER = "/etc/apt/sources.list.d"
 _MIRRORS = "/etc/apt/mirrors"
 _FRAME = "==> "
 
+TIMEOUT_S = 90
+"""apt makes its cache anew whenever dpkg's status or a list changed: on a slow machine a minute."""
+
 # A candidate is what apt would install from the lists that it has; nothing is fetched.
 COMMAND = (
     "LC_ALL=C apt-cache policy firmware-amd-graphics | "

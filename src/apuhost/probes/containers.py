@@ -10,6 +10,8 @@ from apuhost.probes.container_commands import COMPOSE, MADE_FROM, OLLAMA, SERVIC
 from apuhost.probes.json_values import checked, load, load_object, member, objects, texts
 
 COMMAND = container_commands.ALL
+TIMEOUT_S = 5 * container_commands.DOCKER_TIMEOUT_S + 5
+"""Docker is asked five times."""
 
 _OLLAMA_IMAGE = re.compile(r"(?:^|/)ollama(?:[/:@]|$)")
 

@@ -36,7 +36,7 @@ root=$(sed -n 's/.*"data-root"[[:space:]]*:[[:space:]]*"\\([^"]*\\)".*/\\1/p' {P
   tail -n 1)
 case $root in /*) printf 'root=%s\\nlinked=%s\\n' "$root" "$(readlink -m -- "$root")" ;; esac
 if command -v docker >/dev/null; then
-  printf 'client=%s\\n' "$(timeout {DOCKER_TIMEOUT_S} docker --version)"
+  printf 'client=%s\\n' "$(docker --version)"
   timeout {DOCKER_TIMEOUT_S} docker info --format '{{{{json .}}}}' 2>&1 |
     sed -E 's/^\\{{/info={{/;t hide;s/^/said=/;:hide;{_HIDE}'
   echo

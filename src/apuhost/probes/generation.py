@@ -10,14 +10,17 @@ from dataclasses import dataclass
 
 from apuhost.probes import ParseError, files
 from apuhost.probes.asking import API_ANSWER_S, ASKING, NO_TEXT
+from apuhost.probes.container_commands import DOCKER_TIMEOUT_S
 from apuhost.probes.http_reply import body
 from apuhost.probes.json_values import load_object, member
 from apuhost.probes.ollama_api import PLACE, VERSION
 
 ALL_ANSWERS_S = 20
-"""For all models together; within the time of one probe, with some left to ask the API again."""
+"""For all models together; some time is left to ask the API again."""
 
 _LEAST_S = 3
+_ALL_S = ALL_ANSWERS_S + 8
+TIMEOUT_S = DOCKER_TIMEOUT_S + _ALL_S + 5
 
 _GENERATE = f"""
 {ASKING}
@@ -35,7 +38,7 @@ frame end ""
 """
 COMMAND = f"""
 {PLACE}
-timeout {ALL_ANSWERS_S + 8} bash -c '{_GENERATE}' bash "$2" "$1"
+timeout {_ALL_S} bash -c '{_GENERATE}' bash "$2" "$1"
 true
 """
 

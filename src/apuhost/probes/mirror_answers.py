@@ -14,6 +14,9 @@ from apuhost.probes.mirror import APT_OPTIONS, CERTIFICATE, CERTIFICATES, LOCK, 
 _ANSWER_S = 8
 _MOST_BYTES = 1024 * 1024
 
+TIMEOUT_S = 90
+"""apt makes its cache of the mirror's lists, as for apt_sources; then each image is asked for."""
+
 # The lock is JSON in lines (lockfile.as_text). Where an image is there: oci/storage.py.
 _READ = f"""
 if [ -r {SOURCE} ]; then

@@ -7,13 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from apuhost.probes import ParseError
+from apuhost.probes.container_commands import DOCKER_TIMEOUT_S
 from apuhost.probes.mirror import LOCK
 from apuhost.probes.model_store import FIND
 
 ALL_S = 85
 """For all files together; what was not read until then is not told of."""
 
-TIMEOUT_S = 90
+TIMEOUT_S = DOCKER_TIMEOUT_S + ALL_S + 5
 
 # openssl uses what the processor has for it, sha256sum of older coreutils does not. Both stand
 # before the name, since what is below the volume is the container's.

@@ -77,10 +77,13 @@ esac
 there is none, it frames the `error` and ends the program.
 """
 
+_PATHS = (VERSION, TAGS, PS)
+_PATH_S = ANSWER_TIMEOUT_S + 2
+TIMEOUT_S = DOCKER_TIMEOUT_S + len(_PATHS) * _PATH_S + 5
 COMMAND = f"""
 {PLACE}
-for path in {VERSION} {TAGS} {PS}; do
-  timeout {ANSWER_TIMEOUT_S + 2} bash -c '{_ASK}' bash "$2" "$1" "$path" || break
+for path in {" ".join(_PATHS)}; do
+  timeout {_PATH_S} bash -c '{_ASK}' bash "$2" "$1" "$path" || break
 done
 true
 """

@@ -41,6 +41,7 @@ _LINES = "\n".join(_MESSAGES)
 # server's settings only that they were printed leaves the host: they hold the proxies' logins.
 _FIRST, _LAST, _MOST_BYTES_OF_A_LINE = 200, 300, 2000
 _LOGS_TIMEOUT_S = 20
+TIMEOUT_S = DOCKER_TIMEOUT_S + _LOGS_TIMEOUT_S + 5
 COMMAND = f"""
 {CONTAINER}
 id=$(ollama_container) || exit

@@ -14,6 +14,7 @@ from string import ascii_lowercase
 
 from apuhost.probes import ParseError, files, ollama_final, prefix_cache
 from apuhost.probes.asking import ASKING, NO_TEXT
+from apuhost.probes.container_commands import DOCKER_TIMEOUT_S
 from apuhost.probes.http_reply import body
 from apuhost.probes.ollama_api import PLACE
 from apuhost.probes.ollama_final import Final
@@ -24,9 +25,11 @@ LEAST_TOKENS = len(PROMPT.split())
 """No tokenizer makes one token of two letters with a blank between them."""
 
 ALL_ANSWERS_S = 15
-"""For all models together; within the time of one probe."""
+"""For all models together."""
 
 _LEAST_S = 2
+_ALL_S = ALL_ANSWERS_S + 5
+TIMEOUT_S = DOCKER_TIMEOUT_S + _ALL_S + 5
 _LOG_S = 3
 _MOST_LINES_OF_A_LOG = 2000
 _MOST_BYTES_OF_A_LOG = 64 * 1024
@@ -57,7 +60,7 @@ frame end ""
 # 124: timeout ended it (timeout(1)); what came by then counts.
 COMMAND = f"""
 {PLACE}
-timeout {ALL_ANSWERS_S + 5} bash -c '{_REPEAT}' bash "$2" "$1" "$id"
+timeout {_ALL_S} bash -c '{_REPEAT}' bash "$2" "$1" "$id"
 [ "$?" -ne 124 ] || frame end cut
 true
 """
