@@ -14,6 +14,9 @@ CONNECT_TIMEOUT_S = 10
 SCRIPT_TIMEOUT_S = 240
 """Enough for apt that is slow, here and at a mirror, beside a dockerd that hangs."""
 
+TIMED_OUT = 124
+"""timeout(1)'s exit status."""
+
 # A host key that is not known, or has changed, ends the connection; nothing is asked or accepted.
 SAFE = ("-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes")
 
@@ -24,10 +27,19 @@ class ConnectionProblem(ApuhostError):
 
 @dataclass(frozen=True)
 class Connection:
-    """argv that runs one script as root, and what goes to its standard input (a sudo password)."""
+    """argv that runs one script as root, and what goes to its standard input (a sudo password).
+
+    The host itself ends the script after so many `seconds`.
+    """
 
     argv: tuple[str, ...]
     stdin: str
+    seconds: int
+
+    @property
+    def overdue(self) -> str:
+        """What to say of a script that the host has ended (TIMED_OUT)."""
+        return f"took longer than {self.seconds} s: see what keeps it busy, and run this again"
 
 
 def is_local(host: Host) -> bool:
@@ -45,8 +57,8 @@ def as_root(host: Host, script: str, *options: str, seconds: int = SCRIPT_TIMEOU
     command = _root_command(script, seconds, bool(host.data.get("_sudo")), bool(password))
     stdin = f"{password}\n" if password else ""
     if is_local(host):
-        return Connection(tuple(command), stdin)
-    return Connection((*ssh(host, *options), "--", shlex.join(command)), stdin)
+        return Connection(tuple(command), stdin, seconds)
+    return Connection((*ssh(host, *options), "--", shlex.join(command)), stdin, seconds)
 
 
 def ssh(host: Host, *options: str) -> tuple[str, ...]:

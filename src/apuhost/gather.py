@@ -10,7 +10,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 
 from apuhost import pipes
-from apuhost.connection import SCRIPT_TIMEOUT_S, Connection, as_root
+from apuhost.connection import SCRIPT_TIMEOUT_S, TIMED_OUT, Connection, as_root
 from apuhost.errors import ApuhostError
 from apuhost.host_facts import HostFacts
 from apuhost.inventory import Host
@@ -22,7 +22,6 @@ Process = subprocess.Popen[bytes]
 HOST_TIMEOUT_S = SCRIPT_TIMEOUT_S + 30
 """The host ends its script by itself, unless the connection hangs."""
 
-TIMED_OUT = 124  # timeout(1)'s exit status
 MOST_BYTES = 64 * 1024 * 1024
 MOST_ERROR_BYTES = 1024 * 1024  # a banner and a verbose ssh have less
 MOST_HOSTS_AT_ONCE = 32
@@ -95,7 +94,7 @@ def _run(connection: Connection, running: set[Process]) -> str:
         finally:
             running.discard(process)
     if process.returncode == TIMED_OUT:
-        raise Unreachable(f"its probes took longer than {SCRIPT_TIMEOUT_S} s")
+        raise Unreachable(connection.overdue)
     if process.returncode != 0:
         raise Unreachable(reason(process.returncode, errors.decode(errors="replace")))
     return out.decode("utf-8", errors="surrogateescape")

@@ -102,6 +102,12 @@ def test_root_is_reached_through_sudo(
     assert "pass word" not in " ".join(argv)
 
 
+def test_who_has_other_seconds_says_them() -> None:
+    connection = as_root(host("box1"), "true", seconds=7)
+    assert "timeout 7 sh" in connection.argv[-1]
+    assert "took longer than 7 s: " in connection.overdue
+
+
 def test_this_very_machine_needs_no_ssh() -> None:
     assert is_local(host("@local"))
     assert not is_local(host("local"))

@@ -2,11 +2,12 @@
 
 import os
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from apuhost import gather
+from apuhost import connection, gather
 from apuhost.gather import Unreachable
 from apuhost.host_facts import HostFacts
 from apuhost.inventory import Host
@@ -81,6 +82,15 @@ def test_a_host_that_says_nothing_has_its_time(
 ) -> None:
     monkeypatch.setattr(gather, "HOST_TIMEOUT_S", 1)
     assert str(asked("late")["late"]) == "no answer within 1 s"
+    assert not alive(int(groups.read_text()))
+
+
+def test_a_host_that_ends_its_script_says_after_how_long(
+    groups: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gather, "as_root", partial(connection.as_root, seconds=1))
+    monkeypatch.setattr(gather, "script", lambda *_: "exec sleep 60")
+    assert "took longer than 1 s" in str(asked("slow")["slow"])
     assert not alive(int(groups.read_text()))
 
 

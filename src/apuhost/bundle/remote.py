@@ -91,6 +91,8 @@ def run(
     finally:
         process.wait()
     if process.returncode:
+        if process.returncode == connection.TIMED_OUT:
+            raise HostError(f"{host.name}: {reached.overdue}")
         raise _failed(host, process.returncode, said.decode(errors="replace"))
     return out
 
@@ -123,8 +125,6 @@ def _drain(pipe: IO[bytes], kept: bytearray) -> None:
 
 def _failed(host: Host, status: int, said: str) -> BundleError | gather.Unreachable:
     why = gather.reason(status, said.replace(_NO_REASON, ""))
-    if status == gather.TIMED_OUT:
-        why = "took too long"
     if status == _UNREACHED:
         return gather.Unreachable(f"{host.name}  not reached: {why}")
     return HostError(f"{host.name}: {why}")
