@@ -18,15 +18,18 @@ from apuhost.round_trip import DECIDING, Reading, script, unframe
 
 
 class RootOutput(FactBase[str]):
-    """Exact standard output of a script: base64 on the way, since pyinfra splits into lines."""
+    """Exact standard output of a script: base64 on the way, since pyinfra splits into lines.
+
+    It is the last line: what a login's own start-up file prints comes before.
+    """
 
     def command(self, script: str) -> StringCommand:
         """The script under sh; its own exit status is not looked at."""
-        return StringCommand("sh", "-c", QuoteString(f"{{ {script}\n}} | base64 -w0"))
+        return StringCommand("sh", "-c", QuoteString(f"echo; {{ {script}\n}} | base64 -w0"))
 
     def process(self, output: list[str]) -> str:
         """The bytes as text that encodes back to the same bytes."""
-        raw = base64.b64decode("".join(output))
+        raw = base64.b64decode(output[-1] if output else "")
         return raw.decode("utf-8", errors="surrogateescape")
 
 

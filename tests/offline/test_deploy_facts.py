@@ -1,5 +1,6 @@
 """What a deploy reads again of a host, and when: nothing that is still true is asked twice."""
 
+import base64
 from collections.abc import Iterator
 from types import SimpleNamespace
 
@@ -70,3 +71,11 @@ def test_only_what_an_operation_changed_is_read_again(
     facts.forget(["docker", "units"])
     facts.known()
     assert asked == [list(DECIDING), ["docker", "units"]]
+
+
+@pytest.mark.parametrize("printed", ["a\nb", ""])
+def test_what_a_login_prints_is_no_part_of_a_scripts_output(printed: str) -> None:
+    coded = base64.b64encode(printed.encode()).decode()
+    fact = facts.RootOutput()
+    assert fact.process(["Welcome to minipc", "no end of a line", coded]) == printed
+    assert "echo; { true\n} | base64 -w0" in str(fact.command("true"))

@@ -88,6 +88,25 @@ def test_sudo_that_asks_and_sudo_that_does_not(
         assert said == "a b:ä:".encode()
 
 
+def test_what_a_login_prints_is_no_part_of_what_a_script_says(
+    box: Sshd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Bash reads .bashrc for what sshd runs, too; a program in the place of sudo may greet."""
+    box.path("/var/lib/.bashrc").write_text("echo Welcome; printf '7\\nno end of a line'\n")
+    box.sh("sed -i 's|^root:.*|root:x:0:0:root:/var/lib:/bin/bash|' /etc/passwd")
+    try:
+        assert remote.run(box.host(), "echo 3; echo 4") == b"3\n4\n"
+        assert remote.run(box.host(), ":") == b""
+    finally:
+        box.sh("sed -i 's|^root:.*|root:x:0:0:root:/:/bin/sh|' /etc/passwd")
+        box.path("/var/lib/.bashrc").unlink()
+    (tmp_path / "sudo").write_text("#!/bin/sh\necho Welcome\n")
+    (tmp_path / "sudo").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    with pytest.raises(HostError, match="ran nothing"):
+        remote.run(box.host("@local", _sudo=True), ":")
+
+
 def test_a_script_has_its_words_its_input_and_the_last_word(box: Sshd) -> None:
     big = bytes(3_000_000)
     words = ("it's", "a b", "ä 가", "")

@@ -1,6 +1,7 @@
 """A script as root on a host: bytes go in, however many, and few come out."""
 
 import os
+import secrets
 import shlex
 import signal
 import subprocess
@@ -27,10 +28,11 @@ _UNREACHED = 255
 _ALIVE = ("-o", "ServerAliveInterval=15", "-o", "ServerAliveCountMax=4")
 
 # sudo reads the password off standard input only where it asks for one; what it left goes first.
-_BEGIN = "==apuhost begins=="
-_START = f"""export LC_ALL=C PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+# A login's own words, of a .bashrc, come before the mark on standard output.
+_START = """export LC_ALL=C PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 set -e
-until [ "${{line-}}" = "{_BEGIN}" ]; do IFS= read -r line || exit 1; done
+until [ "${line-}" = "$mark" ]; do IFS= read -r line || exit 1; done
+printf '\\n%s\\n' "$mark"
 """
 
 Give = Callable[[IO[bytes]], None]
@@ -73,17 +75,18 @@ def run(
     """What the script prints; `words` are its $1 and so on.
 
     Raises:
-        HostError: it failed, in its own last words.
+        HostError: it failed, in its own last words, or did not run.
         Unreachable: ssh or sudo did not get as far.
     """
-    whole = f"set -- {shlex.join(words)}\n{_START}{script}"
+    mark = f"==apuhost-{secrets.token_hex(8)}=="
+    whole = f"mark={mark}\nset -- {shlex.join(words)}\n{_START}{script}"
     reached = connection.as_root(host, whole, *_ALIVE, seconds=seconds)
     process = subprocess.Popen(
         reached.argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         start_new_session=True,
     )  # fmt: skip
     try:
-        out, said = _exchanged(process, f"{reached.stdin}{_BEGIN}\n".encode(), give)
+        out, said = _exchanged(process, f"{reached.stdin}{mark}\n".encode(), give)
     except BaseException:
         with suppress(OSError):  # it ended by itself
             os.killpg(process.pid, signal.SIGTERM)
@@ -94,7 +97,10 @@ def run(
         if process.returncode == connection.TIMED_OUT:
             raise HostError(f"{host.name}: {reached.overdue}")
         raise _failed(host, process.returncode, said.decode(errors="replace"))
-    return out
+    _, begun, told = out.partition(f"\n{mark}\n".encode())
+    if not begun:
+        raise HostError(f"{host.name}: answered, but ran nothing: is its login shell a shell?")
+    return told
 
 
 def _exchanged(process: "subprocess.Popen[bytes]", begin: bytes, give: Give) -> tuple[bytes, bytes]:
