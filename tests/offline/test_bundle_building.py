@@ -47,8 +47,8 @@ def test_where_everything_was_fetched_nobody_is_asked(
     ("here", "key", "told"),
     [
         pytest.param(f"{LOCK.apuhost}+other", "key", "the lock is for", id="checkout"),
-        pytest.param(LOCK.apuhost, "nosuch", "nosuch: no such key", id="key"),
-        pytest.param(LOCK.apuhost, ".", "no such key", id="a folder for a key"),
+        pytest.param(LOCK.apuhost, "nosuch", "nosuch: No such file", id="key"),
+        pytest.param(LOCK.apuhost, ".", "no plain file", id="a folder for a key"),
     ],
 )
 def test_what_cannot_end_well_is_told_before_anything_is_given_up(

@@ -14,7 +14,7 @@ from tests.support.bundles import IDENTITY, public
 from apuhost.bundle import signature
 from apuhost.bundle.item import BundleError
 from apuhost.bundle.refusal import RefusedError
-from apuhost.bundle.signature import sign, verify
+from apuhost.bundle.signature import check_key, sign, verify
 
 MOST = 1000
 
@@ -66,6 +66,9 @@ def unhandy(tmp_path: Path, keys: Path, monkeypatch: pytest.MonkeyPatch) -> Path
     for name, origin in (("locked", "locked"), ("open", "ours"), ("alone.pub", "other.pub")):
         (tmp_path / name).write_bytes((keys / origin).read_bytes())
         (tmp_path / name).chmod(0o644 if name == "open" else 0o600)
+    (tmp_path / "words").write_text("no key\n")
+    (tmp_path / "cut").write_bytes((keys / "ours").read_bytes()[:200])
+    os.mkfifo(tmp_path / "waits")
     return tmp_path
 
 
@@ -227,7 +230,11 @@ def test_a_list_within_the_bundle_is_none(file: Path, signers: Path) -> None:
     ("key", "told"),
     [
         ("locked", "locked: has a passphrase: let an agent sign"),
-        ("none", "none: no such key"),
+        ("none", "none: No such file"),
+        ("words", "words: no key in OpenSSH's form"),
+        ("cut", "cut: no key in OpenSSH's form"),
+        ("waits", "waits: no plain file"),
+        (".", "no plain file"),
         ("open", "open: others can read this key"),
         ("alone.pub", "alone.pub: no private key here and none in an agent"),
     ],
@@ -239,6 +246,20 @@ def test_a_key_that_cannot_sign_unasked_is_one_line(
         sign(file, unhandy / key)
     assert "\n" not in str(caught.value)
     assert not signature.path_of(file).exists()
+
+
+@pytest.mark.parametrize("key", ["locked", "none", "words", "cut", "waits", "open", "alone.pub"])
+def test_a_key_is_tried_before_the_work(unhandy: Path, key: str) -> None:
+    with pytest.raises(BundleError, match=key):
+        check_key(unhandy / key)
+
+
+def test_a_key_of_a_kind_that_hosts_do_not_know_any_more_is_told_before(keys: Path) -> None:
+    words = ["ssh-keygen", "-q", "-t", "dsa", "-N", "", "-f", str(keys / "dsa")]
+    if subprocess.run(words, capture_output=True, check=False).returncode:
+        pytest.skip("this OpenSSH makes none either")
+    with pytest.raises(BundleError, match="dsa: hosts do not take its signature"):
+        check_key(keys / "dsa")
 
 
 SIGN = """
@@ -260,12 +281,21 @@ def test_nothing_is_asked_on_a_terminal_either(file: Path, unhandy: Path) -> Non
 
 
 @pytest.mark.usefixtures("agent")
+def test_an_agent_that_lacks_the_key_is_told_before(tmp_path: Path, keys: Path) -> None:
+    alone = tmp_path / "alone.pub"
+    alone.write_text(public(keys / "ours"))
+    with pytest.raises(BundleError, match="no private key here and none in an agent"):
+        check_key(alone)
+
+
+@pytest.mark.usefixtures("agent")
 def test_an_agent_signs_for_the_public_key(
     file: Path, tmp_path: Path, keys: Path, signers: Path
 ) -> None:
     subprocess.run(["ssh-add", "-q", str(keys / "ours")], check=True)
     alone = tmp_path / "alone.pub"
     alone.write_text(public(keys / "ours"))
+    check_key(alone)
     sign(file, alone)
     assert verify(file, signers, MOST).signer.identity == IDENTITY
 

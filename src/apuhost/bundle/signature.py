@@ -5,6 +5,7 @@ The namespace keeps a signature that was given for something else from counting 
 
 import os
 import re
+import stat
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ SECONDS = 120
 """A key on a token waits for its owner's touch."""
 
 _FINGERPRINT = re.compile(r" key (SHA256:\S+)$", re.MULTILINE)
+_DSA = " with DSA key "
 _UNASKED = ("SSH_ASKPASS", "DISPLAY", "WAYLAND_DISPLAY")
 """With no terminal either, ssh-keygen has nothing to ask a passphrase by."""
 
@@ -29,7 +31,7 @@ _SIGNING = {
     "incorrect passphrase": "has a passphrase: let an agent sign (ssh-add {key}); nothing is asked",
     "too open": "others can read this key, so ssh-keygen ignores it: chmod 600 {key}",
     "No private key found": "no private key here and none in an agent: ssh-add it (SSH_AUTH_SOCK)",
-    "No such file": "no such key",
+    "load public key": "no key in OpenSSH's form: ssh-keygen -t ed25519 makes one",
 }
 _READING = {
     "namespace does not match": f"signed for another purpose, not as {NAMESPACE}",
@@ -69,13 +71,23 @@ def path_of(file: Path) -> Path:
 
 
 def check_key(key: Path) -> None:
-    """Whether it is there at all; what else is wrong with it shows when it signs.
+    """Sign something with it, so that what is wrong shows before hours of work.
+
+    A key on a token wants its owner's touch here, too.
 
     Raises:
-        BundleError: it is not.
+        BundleError: it does not sign, or not so that every host can check it.
     """
-    if not key.is_file():
-        raise BundleError(f"{key}: no such key")
+    with TemporaryDirectory() as folder:
+        trial = Path(folder) / "trial"
+        trial.write_bytes(b"")
+        sign(trial, key)
+        made = _ssh_keygen(["check-novalidate", "-n", NAMESPACE, "-s", str(path_of(trial))])
+    if made.returncode or _DSA in made.stdout:
+        raise BundleError(
+            f"{key}: hosts do not take its signature (OpenSSH 10 knows no DSA): make another key,"
+            " ssh-keygen -t ed25519"
+        )
 
 
 def sign(file: Path, key: Path) -> None:
@@ -88,9 +100,20 @@ def sign(file: Path, key: Path) -> None:
         path_of(file).unlink(missing_ok=True)  # else ssh-keygen asks whether it may
     except OSError as error:
         raise BundleError(f"{error.filename}: {error.strerror}") from error
+    _check_readable(key)
     told = _ssh_keygen(["sign", "-n", NAMESPACE, "-f", str(key.absolute()), str(file.absolute())])
     if told.returncode:
         raise BundleError(f"{key}: {_said(told, _SIGNING, key=key)}")
+
+
+def _check_readable(key: Path) -> None:
+    """ssh-keygen calls every file that it cannot read one that is not there, and waits for some."""
+    try:
+        if not stat.S_ISREG(key.stat().st_mode):
+            raise BundleError(f"{key}: no plain file: a key is one")
+        key.open("rb").close()
+    except OSError as error:
+        raise BundleError(f"{key}: {error.strerror}") from error
 
 
 def verify(file: Path, signers: Path, most: int) -> Signed:
