@@ -17,7 +17,7 @@ from apuhost.derived import derive
 from apuhost.host_facts import HostFacts
 from apuhost.lockfile import Blob
 from apuhost.probes import ParseError, mirror, mirror_answers, model_blobs
-from apuhost.probes.mirror import CERTIFICATE, LOCK, NEWEST
+from apuhost.probes.mirror import APT_KEY, CERTIFICATE, LOCK, NEWEST
 from apuhost.round_trip import Reading
 from apuhost.settings.models import PinnedModel
 from apuhost.verdicts import Status, Verdict
@@ -243,7 +243,7 @@ def test_a_lock_that_is_none_is_refused() -> None:
     ("topic", "changed", "words"),
     [
         ("bundle's packages", {"debs": mirrored.lock().debs[2:]}, "docker-cli"),
-        ("bundle's packages", {"debs": ()}, "docker-cli"),
+        ("bundle's packages", {"debs": ()}, "has no packages: take apt out of mirror_parts, or"),
         ("bundle's image", {"images": ()}, "ollama/ollama"),
         ("bundle's models", {"models": ()}, "qwen3.6:35b-a3b"),
         (
@@ -273,8 +273,21 @@ def test_what_is_here_already_need_not_be_in_the_bundle() -> None:
     image_here = stack.containers(stack.container(), stack.image()).replace(
         "ollama/ollama@", f"{REGISTRY}/docker.io/ollama/ollama@"
     )
-    lock = mirrored.lock(debs=(), images=(), models=())
+    lock = mirrored.lock(debs=mirrored.lock().debs[:1], images=(), models=())
     assert refused(client(files(lock), containers=image_here)) == {}
+
+
+def test_the_key_of_a_bundle_without_packages_is_not_asked_for() -> None:
+    """It has none, and installing it again would bring none."""
+    lock = mirrored.lock(debs=())
+    facts = client({path: text for path, text in files(lock).items() if path != APT_KEY})
+    (topic, (said,)) = refused(facts).popitem()
+    assert topic == "bundle's packages"
+    assert said.startswith("bundle 5 has no packages: take apt out of mirror_parts")
+    found = judged(facts)["mirror.apt"]
+    assert "bundle 5 has no packages" in found.observed
+    assert "mirror_parts" in found.fix
+    assert refused(facts, mirror_parts=["images", "models"]) == {}
 
 
 def test_a_hosts_toml_of_somebody_else_is_not_written_over() -> None:

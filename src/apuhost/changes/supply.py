@@ -38,6 +38,11 @@ def led(lock: Lock) -> dict[str, str]:
     return {each: f"{CERTIFICATES}/{each}/{hosts_toml.FILE}" for each in found}
 
 
+def without_packages(facts: HostFacts) -> bool:
+    """Whether the bundle has no repository, and so no key of it."""
+    return facts.mirror.lock is not None and not facts.mirror.lock.debs
+
+
 def of_apt(derived: Derived, facts: HostFacts) -> Iterator[FileChange]:
     """Its source of packages, and the mirror's certificate."""
     lock = facts.mirror.lock

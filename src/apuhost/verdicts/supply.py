@@ -19,6 +19,7 @@ from apuhost.verdicts.parameter import DEPLOY
 from apuhost.verdicts.several import several
 
 INSTALL = "apuhost bundle install BUNDLE INVENTORY --signers FILE"
+PACKAGELESS = "take apt out of mirror_parts, or lock and build the bundle anew, and install it"
 ACTIVE = "model_blobs"
 
 
@@ -140,7 +141,10 @@ def _covers(place: str, derived: Derived) -> bool:
 
 
 def _sourced(derived: Derived, facts: HostFacts) -> Found:
-    _lock(facts)
+    serial = _lock(facts).serial
+    if supply.without_packages(facts):
+        said = f"bundle {serial} has no packages"
+        return Found(False, said, f"{LOCK}: no packages", PACKAGELESS)
     if wrong := _first(supply.of_apt(derived, facts)):
         return wrong
     if facts.mirror.text(APT_KEY) is None:

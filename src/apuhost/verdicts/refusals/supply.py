@@ -13,6 +13,7 @@ from apuhost.oci import reference
 from apuhost.probes.mirror import APT_KEY, CERTIFICATE, LOCK
 from apuhost.settings.models import PinnedModel
 from apuhost.verdicts.refusals.topic import Refusal
+from apuhost.verdicts.supply import PACKAGELESS
 
 INSTALL = "apuhost bundle install BUNDLE INVENTORY --signers FILE"
 ANEW = "lock and build the bundle anew, and install it"
@@ -24,7 +25,8 @@ def _site_files(derived: Derived, facts: HostFacts) -> Iterator[str]:
     mirror, settings = facts.mirror, derived.settings
     if mirror.damage:
         yield f"{mirror.damage}: {INSTALL}"
-    wanted = (LOCK, CERTIFICATE, APT_KEY) if settings.mirrored("apt") else (LOCK, CERTIFICATE)
+    keyed = settings.mirrored("apt") and not supply.without_packages(facts)
+    wanted = (LOCK, CERTIFICATE, APT_KEY) if keyed else (LOCK, CERTIFICATE)
     missing = [path for path in wanted if mirror.text(path) is None]
     if missing:
         yield f"it does not know the mirror yet, {', '.join(missing)} is not there: {INSTALL}"
@@ -58,6 +60,9 @@ def _target(derived: Derived, facts: HostFacts) -> Iterator[str]:
 def _packages(derived: Derived, facts: HostFacts) -> Iterator[str]:
     lock = facts.mirror.lock
     if lock is None or not derived.settings.mirrored("apt"):
+        return
+    if supply.without_packages(facts):
+        yield f"bundle {lock.serial} has no packages: {PACKAGELESS}"
         return
     known = {deb.name for deb in lock.debs}
     lacking = sorted({name for name in _due(derived, facts) if name not in known})
