@@ -309,6 +309,33 @@ def test_a_port_of_another_address_is_no_obstacle_and_neither_is_ours() -> None:
     assert "port 5000" in why
 
 
+OWN_PORTS = (f"{ADDRESS}:5000", f"{ADDRESS}:8443")
+
+
+@pytest.mark.parametrize(
+    ("data", "port"),
+    [({"mirror_registry_port": 5001}, 5001), ({"mirror_files_port": 8444}, 8444)],
+)
+def test_a_new_port_that_somebody_else_has_is_told_while_ours_runs_at_the_old_one(
+    data: dict[str, int], port: int
+) -> None:
+    (key,) = data
+    facts = mirrors.served(firewall=stack.firewall(*OWN_PORTS, f"0.0.0.0:{port}"))
+    (why,) = refused(facts, **data)["ports to serve at"]
+    assert why == f"something else listens on port {port}: end it, or set another {key}"
+    assert refused(mirrors.served(firewall=stack.firewall(*OWN_PORTS)), **data) == {}
+
+
+def test_a_port_of_the_mirrors_other_service_is_not_taken_before_that_has_moved() -> None:
+    """They are started anew one after the other: what runs still has its port."""
+    facts = mirrors.served(firewall=stack.firewall(*OWN_PORTS))
+    swapped = refused(facts, mirror_registry_port=8443, mirror_files_port=5000)
+    assert swapped["ports to serve at"] == (
+        "the mirror's other service still has port 8443: deploy another mirror_registry_port first",
+        "the mirror's other service still has port 5000: deploy another mirror_files_port first",
+    )
+
+
 def test_without_room_its_packages_are_not_begun() -> None:
     full = "/dev/nvme0n1p2 2000000000000 1 90000000 1% /\n"
     assert "100 are needed" in refused(also(bare(), disk=full))["room for the mirror's packages"][0]

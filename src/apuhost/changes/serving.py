@@ -4,6 +4,7 @@ Nothing is copied: the registry's tree leads to the bundle's own files, nginx fo
 """
 
 import posixpath
+import re
 from hashlib import sha256
 
 from apuhost import roles
@@ -27,6 +28,10 @@ from apuhost.probes.mirror_serving import (
 REGISTRY_UNIT = f"/etc/systemd/system/{REGISTRY}"
 FILES_UNIT = f"/etc/systemd/system/{FILES}"
 _OWN = {REGISTRY: (REGISTRY_CONF, REGISTRY_UNIT), FILES: (FILES_CONF, FILES_UNIT)}
+_PORTS = {
+    REGISTRY: (REGISTRY_CONF, re.compile(r"^  addr: [^:\n]+:([0-9]+)$", re.MULTILINE)),
+    FILES: (FILES_CONF, re.compile(r"^ +listen [^:\n]+:([0-9]+) ssl;$", re.MULTILINE)),
+}
 UNPRIVILEGED_PORT = 1024
 _EVERY_ADDRESS = "0.0.0.0"  # noqa: S104  (a mirror that is told by its name)
 _TREE_DIGITS = 16
@@ -196,6 +201,13 @@ def answers(unit: str, derived: Derived) -> tuple[str, ...]:
     here = "127.0.0.1" if address == _EVERY_ADDRESS else address
     kind = "-verify_ip" if asked.numeric else "-verify_hostname"
     return (str(ports[unit]), here, kind, asked.mirror_address)
+
+
+def port(unit: str, facts: HostFacts) -> int | None:
+    """The port that a unit's file, as it is on the host, names; None where it names none."""
+    path, pattern = _PORTS[unit]
+    found = pattern.search(facts.mirror.text(path) or "")
+    return int(found[1]) if found else None
 
 
 def listens(derived: Derived) -> str:

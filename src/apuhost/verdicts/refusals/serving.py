@@ -52,7 +52,7 @@ def _packages(derived: Derived, facts: HostFacts) -> Iterator[str]:
 
 
 def _ports(derived: Derived, facts: HostFacts) -> Iterator[str]:
-    """Somebody else's registry, perhaps that of the same package."""
+    """Somebody else's registry, perhaps that of the same package; ours move one by one."""
     asked = derived.settings.mirror
     if not asked.mirror_serve:
         return
@@ -60,14 +60,22 @@ def _ports(derived: Derived, facts: HostFacts) -> Iterator[str]:
         "mirror_registry_port": (asked.mirror_registry_port, REGISTRY),
         "mirror_files_port": (asked.mirror_files_port, FILES),
     }
+    held = {unit: _held(unit, facts) for _, unit in ports.values()}
     for key, (port, unit) in ports.items():
-        if not _runs(unit, facts) and _taken(port, derived, facts):
+        if held[unit] == port or not _taken(port, derived, facts):
+            continue
+        if port in held.values():
+            yield f"the mirror's other service still has port {port}: deploy another {key} first"
+        else:
             yield f"something else listens on port {port}: end it, or set another {key}"
 
 
-def _runs(name: str, facts: HostFacts) -> bool:
-    unit = facts.units.units.get(name)
-    return unit is not None and unit.active_state == "active"
+def _held(unit: str, facts: HostFacts) -> int | None:
+    """The port of a service of ours that runs, by the file that it read."""
+    found = facts.units.units.get(unit)
+    if found is None or found.active_state != "active":
+        return None
+    return serving.port(unit, facts)
 
 
 def _taken(port: int, derived: Derived, facts: HostFacts) -> bool:
