@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from apuhost.rehearsal import image, machine, making, standin, standin_image, state
+from apuhost.rehearsal import image, machine, making, ssh, standin, standin_image, state
 from tests.vm.conftest import CHECKOUT, SERVED, WHOLE, Lab
 
 pytestmark = [
@@ -40,6 +40,9 @@ hosts = [
     for name, data in runpy.run_path({str(WHOLE)!r})["hosts"]
 ]
 """
+
+WALK = "## By hand, and on a first host that has nothing"
+"""What docs/bundle.md calls the way of a host without apuhost."""
 
 SOURCES = "find /etc/apt/sources.list* /var/lib/apt/lists -type f ! -name lock -exec sha256sum {} +"
 
@@ -113,7 +116,7 @@ def build(lab: Lab, folder: Path) -> Path:
     run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key))
     signers = folder / "signers"
     public = key.with_suffix(".pub").read_text()
-    signers.write_text(f'me@site namespaces="apuhost-bundle" {public}')
+    signers.write_text(f'me@example.org namespaces="apuhost-bundle" {public}')
     environ = {
         **lab.environment,
         "PYTHONPATH": str(checkout / "src"),
@@ -188,3 +191,28 @@ def test_installing_it_again_changes_nothing(alone: Alone) -> None:
 def test_the_hosts_own_sources_and_lists_are_as_they_were(alone: Alone) -> None:
     check = f"sha256sum -c --quiet <<'END'\n{alone.sources}\nEND"
     assert alone.lab.root(check) == ""
+
+
+def test_a_host_that_has_nothing_installs_apuhost_as_the_docs_say(alone: Alone) -> None:
+    lab = alone.lab
+    lab.root(
+        "mkdir -p /media/stick /elsewhere && ln -sfn /var/lib/apuhost/mirror/bundles/1"
+        f" /media/stick/mybox && printf %s {shlex.quote(alone.signers.read_text())}"
+        " >/elsewhere/signers"
+    )
+    check, install = walk()
+    done = ssh.run(lab.machine, ["sh", "-ec", f"{check}\n{install}"])
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert 'Good "apuhost-bundle" signature for me@example.org' in done.stdout
+    judged = ["sh", "-c", "cd apuhost && .venv/bin/apuhost verify --from examples/broken"]
+    found = ssh.run(lab.machine, judged)
+    assert "FAIL   kernel.gtt" in found.stdout
+    assert found.returncode == 1
+
+
+def walk() -> tuple[str, str]:
+    """The commands of the docs that check a bundle, and those that install from it."""
+    _, _, text = (CHECKOUT / "docs" / "bundle.md").read_text().partition(WALK)
+    blocks = text.partition("\n## ")[0].split("```sh\n")[1:]
+    check, install = (block.partition("```")[0] for block in blocks)
+    return check, install
