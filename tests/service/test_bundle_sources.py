@@ -22,7 +22,7 @@ from apuhost.bundle import images, models
 from apuhost.bundle.cache import fetch
 from apuhost.bundle.item import BundleError, Item
 from apuhost.lockfile import Image, Lock, Target
-from apuhost.oci import RegistryError, credentials
+from apuhost.oci import RegistryError, credentials, reference
 from apuhost.oci.manifests import DOCKER_LIST, DOCKER_MANIFEST, OCI_INDEX, OCI_MANIFEST
 from apuhost.oci.registry import Registries
 from apuhost.rehearsal import certificates, ports, process, registries, state, stock
@@ -149,6 +149,31 @@ def test_a_sparse_layout_keeps_the_pin_and_skopeo_reads_it(
     told = json.loads(inspected(place))
     assert (told["Digest"], told["Architecture"]) == (pin, "amd64")
     assert told["Layers"] == [found[0].layers[0].digest]
+
+
+def test_skopeo_brings_it_to_a_sites_own_registry_where_it_has_a_digest_of_its_platform(
+    machine: Machine, tmp_path: Path
+) -> None:
+    with repository(machine, "team/own") as pusher:
+        own = pusher.image("amd64", b"ours", OCI_MANIFEST)
+        pin = pusher.index(OCI_INDEX, pusher.image("arm64", b"theirs", OCI_MANIFEST), own, tag="1")
+    registry = f"127.0.0.1:{machine.images_port}"
+    with asking() as asked:
+        found = images.resolve([f"{registry}/team/own:1@{pin}"], TARGET, asked)
+        build(tmp_path, images.items(lock(found)), asked)
+        for text in images.texts(lock(found)):
+            (tmp_path / text.path).write_bytes(text.content)
+        # As docs/bundle.md says.
+        subprocess.run(
+            ["skopeo", "--override-os=linux", "--override-arch=amd64", "copy",
+             "--preserve-digests", f"oci:{tmp_path}/images:{registry}/team/own:1",
+             f"docker://{registry}/site/ollama:1"],
+            env={**os.environ, "SSL_CERT_FILE": str(machine.ca), "no_proxy": "127.0.0.1"},
+            check=True,
+        )  # fmt: skip
+        brought = reference.parse(f"{registry}/site/ollama").repository
+        given = asked.manifest(brought, own["digest"])
+    assert given.content == (tmp_path / "images/blobs/sha256" / own["digest"][7:]).read_bytes()
 
 
 def test_the_wrong_platform_is_told_with_those_that_there_are(machine: Machine) -> None:
