@@ -12,6 +12,7 @@ from pathlib import Path
 from apuhost import lockfile, web
 from apuhost.bundle import (
     blobs,
+    copies,
     debs,
     files,
     images,
@@ -78,7 +79,8 @@ def build(order: Order, folder: Path, told: Progress) -> None:
     signature.check_key(order.key)
     laying.claim(folder)
     items = _fetched(order, told)
-    entries = [laying.item(folder, item, order.cache) for item in items]
+    with copies.of(folder, order.cache) as known:
+        entries = [laying.item(folder, item, order.cache, known) for item in items]
     entries += [laying.text(folder, text) for text in _texts(order)]
     listed = _listed(order.lock, entries)
     laying.clear(folder, listed)

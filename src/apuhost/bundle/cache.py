@@ -84,6 +84,7 @@ def has(cache: Path, item: Item) -> bool:
         return True
     with blob.open("rb") as stream:
         right = hashlib.file_digest(stream, "sha256").hexdigest() == blob.name
+        os.fsync(stream.fileno())  # else a power cut could leave the time without the bytes
     if right:
         _stamp(blob, blob.name)
     return right
@@ -92,7 +93,7 @@ def has(cache: Path, item: Item) -> bool:
 def _time(digest: str) -> int:
     """The time of a file that was hashed, made of its hash: whoever writes to it changes it.
 
-    Files of one size are told apart by it, too (laying); even, as FAT keeps seconds.
+    It is before 1998; even, as FAT keeps seconds.
     """
     return _TIMES_BEGIN + 2 * int(digest[:7], 16)
 

@@ -5,12 +5,10 @@ import shutil
 from pathlib import Path
 
 from apuhost.bundle import blobs, manifest, paths, plain, signature
+from apuhost.bundle.copies import NEW, Copies
 from apuhost.bundle.item import BundleError, Item, Text
 from apuhost.bundle.manifest import Entry, Manifest, ManifestError
 from apuhost.bundle.plain import NotPlainError
-
-_NEW = ".apuhost-new"
-_TIMES_APART_S = 2  # what FAT keeps of a time
 
 
 def claim(folder: Path) -> None:
@@ -42,39 +40,41 @@ def _is_ours(begun: Path) -> bool:
         return False
 
 
-def item(folder: Path, wanted: Item, cache: Path) -> Entry:
+def item(folder: Path, wanted: Item, cache: Path, copies: Copies) -> Entry:
     """Put a fetched file in its place: the cache's very file where that is on the same disk.
 
     Raises:
         BundleError: it cannot be written.
     """
     source, target = blobs.place(wanted.file, cache), folder / wanted.path
+    digest = wanted.file.digest.removeprefix("sha256:")
     try:
-        if not (target.exists() and _is_there(source, target)):
-            _put(source, target)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if not (_is_linked(source, target) or _link(source, target) or copies.has(target, digest)):
+            copies.make(source, target, digest)
     except OSError as error:
         raise BundleError(f"{target}: {error.strerror}") from error
-    digest = wanted.file.digest.removeprefix("sha256:")
     return Entry(path=wanted.path, size=wanted.file.size, sha256=digest)
 
 
-def _is_there(source: Path, target: Path) -> bool:
-    """The very file, or a copy of its size and time, as rsync judges; verify reads every byte."""
-    here, there = source.stat(), target.stat()
-    same_time = abs(here.st_mtime - there.st_mtime) <= _TIMES_APART_S
-    return target.samefile(source) or (here.st_size == there.st_size and same_time)
+def _is_linked(source: Path, target: Path) -> bool:
+    try:
+        return os.path.samestat(target.lstat(), source.stat())
+    except FileNotFoundError:
+        return False
 
 
-def _put(source: Path, target: Path) -> None:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    new = target.with_name(f"{target.name}{_NEW}")
+def _link(source: Path, target: Path) -> bool:
+    new = target.with_name(f"{target.name}{NEW}")
     new.unlink(missing_ok=True)
+    if source.is_symlink():  # that one would be linked itself
+        return False
     try:
         os.link(source, new)
     except OSError:  # another disk, or one that has no links
-        shutil.copyfile(source, new)
-        shutil.copystat(source, new)
+        return False
     new.replace(target)
+    return True
 
 
 def text(folder: Path, wanted: Text) -> Entry:
@@ -85,14 +85,21 @@ def text(folder: Path, wanted: Text) -> Entry:
     """
     target = folder / wanted.path
     try:
-        if not target.is_file() or target.read_bytes() != wanted.content:
+        if not _is_there(target, wanted.content):
             target.parent.mkdir(parents=True, exist_ok=True)
-            new = target.with_name(f"{target.name}{_NEW}")
+            new = target.with_name(f"{target.name}{NEW}")
             new.write_bytes(wanted.content)
             new.replace(target)
     except OSError as error:
         raise BundleError(f"{target}: {error.strerror}") from error
     return manifest.entry(wanted.path, wanted.content)
+
+
+def _is_there(target: Path, content: bytes) -> bool:
+    try:
+        return plain.content(target, len(content)) == content
+    except NotPlainError:
+        return False
 
 
 def clear(folder: Path, listed: Manifest) -> None:
