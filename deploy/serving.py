@@ -5,13 +5,12 @@ from collections.abc import Callable
 from pyinfra import host
 from pyinfra.api import deploy, operation
 
-from apuhost.changes import certificate
+from apuhost.changes import bundled, certificate
 from apuhost.changes import serving as changes
 from apuhost.changes.scripts import LOCK
 from apuhost.derived import Derived
 from apuhost.host_facts import HostFacts
-from apuhost.probes.mirror import alone
-from apuhost.probes.mirror_serving import AUTHORITY, BUNDLES, FILES, MARK, REGISTRY, STORE
+from apuhost.probes.mirror_serving import AUTHORITY, FILES, MARK, REGISTRY, STORE
 from deploy.facts import Known, known
 from deploy.operations import Commands, asks_host, fails, root_script, write_files
 from deploy.packages import CHANGING as PACKAGES_CHANGING
@@ -19,25 +18,14 @@ from deploy.units import ENABLE, VERIFIED
 
 CHANGING = ("mirror", "mirror_serving", "units", "firewall")
 
-# $1 the bundle's serial, $2 its suite, then packages. apt knows the bundle alone. A service that a
-# package brings would listen at once, everywhere, with nobody's settings: it is masked before. What
+# $1 the bundle's serial, $2 its suite, then packages. A service that a package brings would listen
+# at once, everywhere, with nobody's settings: it is masked before. What
 # is installed already is somebody's, and is left as it is.
 INSTALL = f"""set -e
 {LOCK}
-export DEBIAN_FRONTEND=noninteractive NEEDRESTART_MODE=l
-[ -z "$(dpkg --audit)" ] || dpkg --force-confdef --force-confold --configure -a
-folder={BUNDLES}/$1
-mkdir -p /run/apuhost
-printf 'Types: deb\\nURIs: file:%s\\nSuites: %s\\nComponents: main\\nSigned-By: %s\\n' \\
-  "$folder/apt" "$2" "$folder/apt/key.asc" >/run/apuhost/bundle.sources
+serial=$1 suite=$2
 shift 2
-get() {{
-  apt-get -q -o DPkg::Lock::Timeout=300 \\
-    -o Dpkg::Options::=--force-confdef -o Dpkg::Options::=--force-confold \\
-    {alone("/run/apuhost/bundle.sources")} "$@"
-}}
-get update -o APT::Update::Error-Mode=any
-for name in "$@"; do
+{bundled.GET}for name in "$@"; do
   case "$name" in docker-registry|nginx) systemctl mask --quiet -- "$name.service" ;; esac
 done
 get install -y --no-install-recommends --no-remove -- "$@"

@@ -118,6 +118,9 @@ def test_a_mirror_without_openssl_gets_it_from_the_bundle(box: Sshd, tmp_path: P
         "case $* in *openssl) umount /usr/bin/openssl ;; esac\n"
     )
     apt.chmod(0o755)
+    apt_folder = box.path(f"{BUNDLES}/3/apt")
+    apt_folder.mkdir(parents=True)
+    (apt_folder / "key.asc").write_text("key")
     box.sh(f"mount --bind /dev/null /usr/bin/openssl; mount --bind {apt} /usr/bin/apt-get")
     try:
         made = authority(box.host(), settings(**SERVING).mirror, bundles.locked())

@@ -47,7 +47,7 @@ LACKING = [
 ]
 pytestmark = pytest.mark.skipif(bool(LACKING), reason=f"not installed: {', '.join(LACKING)}")
 
-LED = ("/run/apuhost", "/var/lib/apuhost", "/etc/apuhost")
+LED = ("/run/apuhost", "/var/lib/apuhost", "/etc/apuhost", "/etc/systemd/system")
 ADDRESS = "IP:127.0.0.1"
 
 
@@ -462,11 +462,18 @@ def served_at(site: Site) -> dict[str, object]:
     return serving.values(derive(asked, site.facts), site.lock)
 
 
-def test_packages_come_from_the_bundle_and_their_services_stay_off(root: Root) -> None:
+def installed(root: Root, *packages: str) -> Done:
+    """Install them by a bundle that has packages."""
+    root.path("/etc/systemd/system").mkdir(parents=True, exist_ok=True)
+    give(root.path(f"{STORE}/bundles/7/apt"), {"key.asc": "key"})
     for name in ("dpkg", "systemctl"):
         root.program(name)
     root.program("apt-get", f"cat {root.folder}/run/apuhost/bundle.sources >>{root.folder}/read")
-    done = root.run(INSTALL, "7", "trixie", "nginx", "openssl")
+    return root.run(INSTALL, "7", "trixie", *packages)
+
+
+def test_packages_come_from_the_bundle_and_their_services_stay_off(root: Root) -> None:
+    done = installed(root, "nginx", "openssl")
     assert done.returncode == 0, done.stderr
     calls = [line for line in root.said if not line.startswith("dpkg")]
     assert calls[0].endswith("update -o APT::Update::Error-Mode=any")
@@ -479,6 +486,13 @@ def test_packages_come_from_the_bundle_and_their_services_stay_off(root: Root) -
     source = f"Types: deb\nURIs: file:{bundle}\nSuites: trixie\nComponents: main\n"
     read = (root.folder / "read").read_text()
     assert read == f"{source}Signed-By: {bundle}/key.asc\n" * 2
+
+
+def test_a_bundle_without_packages_is_told_before_apt_is_asked(root: Root) -> None:
+    done = root.run(INSTALL, "7", "trixie", "nginx")
+    assert (done.returncode, done.stderr) == (
+        *(1, "bundle 7 has no packages: lock and build it anew\n"),
+    )
 
 
 def started(root: Root, port: int, *name: str) -> Done:
