@@ -19,14 +19,18 @@ from deploy.units import ENABLE, VERIFIED
 CHANGING = ("mirror", "mirror_serving", "units", "firewall")
 
 # $1 the bundle's serial, $2 its suite, then packages. A service that a package brings would listen
-# at once, everywhere, with nobody's settings: it is masked before. What
-# is installed already is somebody's, and is left as it is.
+# at once, everywhere, with nobody's settings: it is masked before. A unit of that name in /etc is
+# the operator's, which systemd cannot mask, and stays theirs; so does what is installed already.
 INSTALL = f"""set -e
 {LOCK}
 serial=$1 suite=$2
 shift 2
 {bundled.GET}for name in "$@"; do
-  case "$name" in docker-registry|nginx) systemctl mask --quiet -- "$name.service" ;; esac
+  unit=/etc/systemd/system/$name.service
+  case "$name" in
+    {"|".join(changes.SERVICES)})
+      [ -e "$unit" ] || [ -h "$unit" ] || systemctl mask --quiet -- "$name.service" ;;
+  esac
 done
 get install -y --no-install-recommends --no-remove -- "$@"
 """

@@ -118,6 +118,15 @@ def test_a_bare_mirror_gets_all_of_it_in_order() -> None:
     assert done["bundle 7"] == ("its images are not in the registry", "no bundle is")
     assert done["the mirror's certificate"] == ("there is none",)
     assert list(done)[-2:] == [REGISTRY, FILES]
+    own = ("docker-registry.service", "nginx.service")
+    assert list(done)[:2] == [*own], "before its package would start it"
+    assert all("its package would start it" in done[name][0] for name in own)
+
+
+def test_a_service_of_the_host_that_was_there_before_is_not_masked() -> None:
+    found = mirrors.mirror(Kept(mirrors.lock()), lacking="nginx")
+    masked = [each.what for each in planned(found).actions if each.how.startswith("masked")]
+    assert masked == ["nginx.service"]
 
 
 def test_the_ports_to_open_are_told_while_they_are_new() -> None:

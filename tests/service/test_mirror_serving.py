@@ -488,6 +488,17 @@ def test_packages_come_from_the_bundle_and_their_services_stay_off(root: Root) -
     assert read == f"{source}Signed-By: {bundle}/key.asc\n" * 2
 
 
+@pytest.mark.parametrize("of", ["a file", "a link to nowhere"])
+def test_a_unit_of_the_operators_own_is_left_and_ends_nothing(root: Root, of: str) -> None:
+    """`systemctl mask` fails where a file of that name lies."""
+    unit = root.path("/etc/systemd/system/nginx.service")
+    unit.parent.mkdir(parents=True)
+    unit.write_text("[Service]\n") if of == "a file" else unit.symlink_to("/nowhere.service")
+    assert installed(root, "docker-registry", "nginx").returncode == 0
+    masked = [line for line in root.said if line.startswith("systemctl")]
+    assert masked == ["systemctl mask --quiet -- docker-registry.service"]
+
+
 def test_a_bundle_without_packages_is_told_before_apt_is_asked(root: Root) -> None:
     done = root.run(INSTALL, "7", "trixie", "nginx")
     assert (done.returncode, done.stderr) == (

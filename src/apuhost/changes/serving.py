@@ -32,6 +32,11 @@ _PORTS = {
     REGISTRY: (REGISTRY_CONF, re.compile(r"^  addr: [^:\n]+:([0-9]+)$", re.MULTILINE)),
     FILES: (FILES_CONF, re.compile(r"^ +listen [^:\n]+:([0-9]+) ssl;$", re.MULTILINE)),
 }
+SERVICES = ("docker-registry", "nginx")
+"""Packages with a service of their own, of the same name."""
+
+_MASKED = "masked, unless /etc/systemd/system has a unit of yours"
+_LISTENS_AT_ONCE = "its package would start it, with nobody's settings"
 UNPRIVILEGED_PORT = 1024
 _EVERY_ADDRESS = "0.0.0.0"  # noqa: S104  (a mirror that is told by its name)
 _TREE_DIGITS = 16
@@ -47,7 +52,9 @@ def files(derived: Derived, facts: HostFacts) -> tuple[FileChange, ...]:
 def actions(derived: Derived, facts: HostFacts) -> tuple[Action, ...]:
     """What is done beside, in its order."""
     lock = facts.mirror.lock
+    own = [name for name in packages(derived, facts) if name in SERVICES]
     return (
+        *(Action(f"{name}.service", _MASKED, (_LISTENS_AT_ONCE,)) for name in own),
         *due("packages of the mirror", "installed from the bundle", packages(derived, facts)),
         *due(f"bundle {lock.serial if lock else ''}", "served", unserved(derived, facts)),
         *due("the mirror's certificate", "made", uncertified(derived, facts)),
