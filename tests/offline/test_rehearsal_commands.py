@@ -34,6 +34,19 @@ def test_an_isolated_guest_is_reached_and_reaches_nobody(machine: Machine) -> No
     assert option(command, "-netdev") == ["user,id=net,restrict=on,hostfwd=tcp:127.0.0.1:2222-:22"]
 
 
+def test_a_cable_leads_to_one_other_machine_from_both_ends(machine: Machine) -> None:
+    ends = [
+        qemu.start_command(replace(machine, isolated=True, cable=cable), qemu.EMULATION)
+        for cable in ((6001, 6002), (6002, 6001))
+    ]
+    assert [option(each, "-netdev")[1] for each in ends] == [
+        "socket,id=cable,udp=127.0.0.1:6002,localaddr=127.0.0.1:6001",
+        "socket,id=cable,udp=127.0.0.1:6001,localaddr=127.0.0.1:6002",
+    ]
+    cards = [option(each, "-device")[2] for each in ends]
+    assert cards[0] != cards[1]  # each with an address of its own
+
+
 def test_both_writable_drives_can_hold_snapshots(machine: Machine) -> None:
     drives = option(qemu.start_command(machine, qemu.EMULATION), "-drive")
     assert all("format=qcow2" in drive for drive in drives if "readonly=on" not in drive)

@@ -27,8 +27,9 @@ def test_what_is_saved_is_loaded(machine: Machine) -> None:
 
 
 def test_an_isolated_machine_stays_one(machine: Machine) -> None:
-    state.save(replace(machine, isolated=True))
-    assert state.load(machine.directory).isolated
+    alone = replace(machine, isolated=True, cable=(6001, 6002))
+    state.save(alone)
+    assert state.load(machine.directory) == alone
 
 
 def test_a_later_record_replaces_the_earlier_one(machine: Machine) -> None:

@@ -1,5 +1,6 @@
 """A site without internet: a bundle made outside, then a machine that ssh alone leads to."""
 
+import json
 import os
 import shlex
 import subprocess
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from apuhost.rehearsal import image, machine, making, ssh, standin, standin_image, state
+from apuhost.rehearsal import image, machine, making, ports, ssh, standin, standin_image, state
 from tests.vm.conftest import CHECKOUT, SERVED, WHOLE, Lab
 
 pytestmark = [
@@ -18,27 +19,38 @@ pytestmark = [
     pytest.mark.skipif(not (CHECKOUT / ".git").exists(), reason="no git checkout"),
 ]
 
-ADDRESS = "10.0.2.15"
-"""The guest's own in QEMU's network: it is its own mirror."""
+ADDRESS = "192.0.2.1"
+"""The mirror's, at the cable to its client; it takes from itself, too."""
+
+CLIENT_ADDRESS = "192.0.2.2"
+CLIENT = "client"
 
 # The rehearsal's own inventory, but for the addresses: 10.0.2.2 is this machine in the guest alone,
 # and 127.0.0.1 is here where the registries are, and in the guest nobody.
-SITE = f"""
+SITE = """
 import runpy
-from apuhost.rehearsal.state import REGISTRY_HOST
+from pathlib import Path
+from apuhost.rehearsal import state
 def outside(name):
-    return name.replace(REGISTRY_HOST + ":", "127.0.0.1:", 1)
-hosts = [
-    (name, {{
-        **data,
-        "ollama_image": outside(data["ollama_image"]),
-        "models_list": [{{**m, "name": outside(m["name"])}} for m in data["models_list"]],
-        "docker_site_ca": "",
-        "mirror_address": "{ADDRESS}",
-        "mirror_serve": True,
-    }})
-    for name, data in runpy.run_path({str(WHOLE)!r})["hosts"]
-]
+    return name.replace(state.REGISTRY_HOST + ":", "127.0.0.1:", 1)
+((name, data),) = runpy.run_path({whole!r})["hosts"]
+data = {{
+    **data,
+    "ollama_image": outside(data["ollama_image"]),
+    "models_list": [{{**m, "name": outside(m["name"])}} for m in data["models_list"]],
+    "docker_site_ca": "",
+    "mirror_address": {address!r},
+}}
+hosts = [(name, {{**data, "mirror_serve": True}})]
+client = Path({client!r})
+if state.exists(client):
+    machine = state.load(client)
+    reached = {{
+        "ssh_port": machine.port,
+        "ssh_key": str(machine.key),
+        "ssh_known_hosts_file": str(machine.known_hosts),
+    }}
+    hosts.append(("client", {{**data, **reached}}))
 """
 
 WALK = "## By hand, and on a first host that has nothing"
@@ -56,7 +68,8 @@ def reaches(address: str, port: int) -> str:
 class Alone:
     """A machine that reaches nobody, what is to go there, and what a connected one was like.
 
-    `sources` has the hashes of its own apt sources, and of what apt had read from them before.
+    `sources` has the hashes of its own apt sources, and of what apt had read from them before;
+    `cable` is the one between it and its client.
     """
 
     lab: Lab
@@ -65,15 +78,25 @@ class Alone:
     signers: Path
     connected: dict[str, str]
     sources: str
+    cable: tuple[int, int]
 
-    def install(self) -> "subprocess.CompletedProcess[str]":
+    def install(self, name: str = state.HOST_NAME) -> "subprocess.CompletedProcess[str]":
         """As a user does."""
         words = (str(self.bundle), str(self.site), "--signers", str(self.signers), "-y")
-        return self.lab.apuhost("bundle", "install", *words)
+        return self.lab.apuhost("bundle", "install", *words, "--limit", name)
 
 
-def statuses(lab: Lab, inventory: Path) -> dict[str, str]:
-    return {name: str(each["status"]) for name, each in lab.verdicts(inventory).items()}
+def statuses(lab: Lab, inventory: Path, name: str = state.HOST_NAME) -> dict[str, str]:
+    found = lab.apuhost("verify", str(inventory), "--limit", name, "--json", "-")
+    (host,) = json.loads(found.stdout)["hosts"]
+    return {each["id"]: str(each["status"]) for each in host["verdicts"]}
+
+
+def plug(lab: Lab, address: str) -> None:
+    """Give the second network card, whose cable leads to the other machine, its address."""
+    text = f"[Match]\nName=eth1\n[Network]\nAddress={address}/24\n"
+    lab.root(f"printf %s {shlex.quote(text)} >/etc/systemd/network/eth1.network")
+    lab.root(f"networkctl reload; until ip addr show eth1 | grep -q {address}; do sleep 1; done")
 
 
 @pytest.fixture(scope="module")
@@ -91,22 +114,47 @@ def alone(tmp_path_factory: pytest.TempPathFactory, connected: dict[str, str]) -
     """The isolated machine, as it first booted, and the bundle of its inventory."""
     folder = tmp_path_factory.mktemp("airgap")
     cache = state.cache_directory()
+    near, far = ports.free(2)
     made = making.create(folder / "machine", image.ensure(cache))
     try:
-        machine.isolate(made)
+        machine.isolate(made, (near, far))
         machine.start(made)
         started = making.supply(made, standin_image.ensure(cache).directory, standin.VERSION)
         machine.wait_for_ssh(started)
-        (folder / "group_data").mkdir()
-        shared = (WHOLE.parent / "group_data" / "all.py").read_text()
-        (folder / "group_data" / "all.py").write_text(shared)
-        (folder / "site.py").write_text(SITE)
         lab = Lab(started)
-        signers = build(lab, folder)
-        sources = lab.root(SOURCES)
-        yield Alone(lab, folder / "site.py", folder / "the bundle ä", signers, connected, sources)
+        plug(lab, ADDRESS)
+        site, signers = told(folder), build(lab, folder)
+        found = (connected, lab.root(SOURCES), (near, far))
+        yield Alone(lab, site, folder / "the bundle ä", signers, *found)
     finally:
         making.destroy(folder / "machine")
+
+
+@pytest.fixture(scope="module")
+def client(alone: Alone) -> Iterator[Lab]:
+    """A machine that reaches nobody but the mirror."""
+    folder = alone.site.parent / CLIENT
+    near, far = alone.cable
+    made = making.create(folder, image.ensure(state.cache_directory()))
+    try:
+        machine.isolate(made, (far, near))
+        started = machine.start(made)
+        machine.wait_for_ssh(started)
+        lab = Lab(started)
+        plug(lab, CLIENT_ADDRESS)
+        yield lab
+    finally:
+        making.destroy(folder)
+
+
+def told(folder: Path) -> Path:
+    """The site's inventory; it has the client from when there is one."""
+    (folder / "group_data").mkdir()
+    shared = (WHOLE.parent / "group_data" / "all.py").read_text()
+    (folder / "group_data" / "all.py").write_text(shared)
+    text = SITE.format(whole=str(WHOLE), address=ADDRESS, client=str(folder / CLIENT))
+    (folder / "site.py").write_text(text)
+    return folder / "site.py"
 
 
 def build(lab: Lab, folder: Path) -> Path:
@@ -174,10 +222,15 @@ def test_the_verdicts_are_those_of_a_connected_machine_and_the_mirrors(alone: Al
     assert set(mirrors.values()) <= {"pass", "skip"}
 
 
-def test_they_stay_after_another_boot(alone: Alone) -> None:
-    alone.lab.reboot()
-    alone.lab.root("systemctl is-system-running --wait || true")
-    assert alone.lab.wrong(alone.site) == {}
+def test_it_is_accepted_cut_off_for_a_boot_and_free_again(alone: Alone) -> None:
+    before = alone.lab.boot_id()
+    words = ("bundle", "accept", str(alone.site), "--limit", state.HOST_NAME, "-y")
+    done = alone.lab.apuhost(*words)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "accept.outbound" in done.stdout
+    assert alone.lab.boot_id() != before
+    assert "APUHOST-CUT" not in alone.lab.root("iptables-save; ip6tables-save")
+    assert "fail" not in statuses(alone.lab, alone.site).values()
 
 
 def test_installing_it_again_changes_nothing(alone: Alone) -> None:
@@ -216,3 +269,17 @@ def walk() -> tuple[str, str]:
     blocks = text.partition("\n## ")[0].split("```sh\n")[1:]
     check, install = (block.partition("```")[0] for block in blocks)
     return check, install
+
+
+def test_a_client_that_reaches_only_the_mirror_is_deployed_through_it(
+    alone: Alone, client: Lab
+) -> None:
+    gone = client.root(f"{reaches(state.REGISTRY_HOST, alone.lab.machine.images_port)} || echo no")
+    assert gone.endswith("no")
+    done = alone.install(CLIENT)
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = statuses(alone.lab, alone.site, CLIENT)
+    mirrors = {name: each for name, each in found.items() if name.startswith("mirror.")}
+    assert {name: each for name, each in found.items() if name not in mirrors} == alone.connected
+    assert set(mirrors.values()) <= {"pass", "skip"}
+    assert f"{ADDRESS}:8443" in client.root("cat /etc/apt/sources.list.d/apuhost-mirror.sources")

@@ -29,8 +29,8 @@ _START_SECONDS = 30.0
 _RESET_SECONDS = 3.0
 
 
-def isolate(machine: Machine) -> Machine:
-    """Let it reach nobody from its next start on; ssh still leads in.
+def isolate(machine: Machine, cable: tuple[int, int] = (0, 0)) -> Machine:
+    """Let it reach nobody from its next start on, but the other end of a cable; ssh still leads in.
 
     Raises:
         RehearsalError: it runs.
@@ -38,7 +38,7 @@ def isolate(machine: Machine) -> Machine:
     with exclusive(machine.lock):
         if running(machine):
             raise RehearsalError(f"{machine.directory}: it runs, and reaches others")
-        machine = replace(state.load(machine.directory), isolated=True)
+        machine = replace(state.load(machine.directory), isolated=True, cable=cable)
         state.save(machine)
     return machine
 

@@ -41,6 +41,8 @@ class Machine:
         image: the stand-in's image as the guest pulls it, by digest; empty before it is there.
         model_digest: sha256 of the model's manifest (64 hex digits).
         isolated: it reaches nobody: no route, no DNS; ssh leads in.
+        cable: UDP ports on 127.0.0.1 of this and of the other end of a cable between two machines,
+            at their second network card; 0: there is none.
     """
 
     directory: Path
@@ -52,6 +54,7 @@ class Machine:
     image: str = ""
     model_digest: str = ""
     isolated: bool = False
+    cable: tuple[int, int] = (0, 0)
 
     @property
     def model(self) -> str:
@@ -195,10 +198,19 @@ def parse(text: str) -> Machine:
         image=str(fields["image"]),
         model_digest=str(fields["model_digest"]),
         isolated=fields.get("isolated") is True,
+        cable=_cable(fields.get("cable")),
     )
     if not machine.user or not machine.directory.is_absolute():
         raise ValueError("user or directory")
     return machine
+
+
+def _cable(value: object) -> tuple[int, int]:
+    if value in (None, [0, 0]):
+        return 0, 0
+    if not isinstance(value, list) or len(value) != 2:  # noqa: PLR2004
+        raise ValueError(f"cable {value!r}")
+    return _port(value[0]), _port(value[1])
 
 
 def _port(value: object) -> int:
