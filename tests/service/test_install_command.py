@@ -12,7 +12,6 @@ from tests.support.sshd import LACKING, Sshd, sshd
 
 from apuhost.bundle import placing, serials, signature
 from apuhost.bundle.authority import authority
-from apuhost.bundle.item import BundleError
 from apuhost.bundle.refusal import DamagedError, RefusedError
 from apuhost.commands import deploy, install
 from apuhost.commands.install import Asked
@@ -145,6 +144,27 @@ def test_a_host_that_is_not_reached_is_told_and_the_others_go_on(
     assert capsys.readouterr().err.startswith("off  not reached: connection refused")
 
 
+@pytest.mark.parametrize("first", ["192.0.2.1", "192.0.2.2"])
+def test_a_mirror_that_is_not_reached_ends_no_other_site(
+    box: Sshd, keys: Path, deployed: Deployed, capsys: pytest.CaptureFixture[str], first: str
+) -> None:
+    off, other = {"ssh_port": 1}, {"mirror_address": "192.0.2.2"}
+    sites: dict[str, dict[str, Data]] = {
+        "192.0.2.1": {"off": {**SERVING, **off}, "a": MIRROR},
+        "192.0.2.2": {"b": {**SERVING, **other}, "c": {**MIRROR, **other}},
+    }
+    hosts = {**sites.pop(first), **sites.popitem()[1]}
+    order = asked(box, keys, hosts)
+    assert install.install(order, yes=True) == 2
+    assert deployed == [("b", "c")]
+    assert "off  not reached: connection refused" in capsys.readouterr().err
+    box.path("/var/lib/apuhost/mirror/current").symlink_to("bundles/3")
+    assert install.prune(order.path, (), yes=True) == 2
+    said = capsys.readouterr()
+    assert said.out == "b  serves serial 3; no older one is there\n"
+    assert said.err.startswith("off  not reached: connection refused")
+
+
 def flipped(folder: Path) -> None:
     (folder / BLOB).write_bytes(b"X" + (folder / BLOB).read_bytes()[1:])
 
@@ -191,10 +211,13 @@ def test_a_host_that_has_a_newer_one_needs_a_reason(
     assert deployed == [("a",)]
 
 
-def test_a_mirror_that_is_left_out_must_have_it(box: Sshd, keys: Path, deployed: Deployed) -> None:
+def test_a_mirror_that_is_left_out_must_have_it(
+    box: Sshd, keys: Path, deployed: Deployed, capsys: pytest.CaptureFixture[str]
+) -> None:
     hosts = {"a": SERVING, "b": MIRROR}
-    with pytest.raises(BundleError, match="a: is the mirror, and has not this bundle"):
-        install.install(asked(box, keys, hosts, "b"), yes=True)
+    assert install.install(asked(box, keys, hosts, "b"), yes=True) == 1
+    assert "a: is the mirror, and has not this bundle" in capsys.readouterr().err
+    assert deployed == []
     install.install(asked(box, keys, hosts), yes=True)
     assert install.install(asked(box, keys, hosts, "b"), yes=True) == 0
     assert deployed == [("a", "b"), ("b",)]
