@@ -59,6 +59,12 @@ def test_a_list_has_the_control_file_and_the_locks_hash() -> None:
     assert packed[:10] == b"\x1f\x8b\x08\0\0\0\0\0\x02\xff"  # no name, no time, no system
 
 
+def test_a_control_file_that_is_not_utf8_stays_as_it_is() -> None:
+    control = f"{CONTROL}Maintainer: J\udcfcrgen\n"
+    plain = next(iter(repository.packages_lists({DEB: control}, TARGET).values()))
+    assert b"\nMaintainer: J\xfcrgen\n" in plain
+
+
 def test_paragraphs_are_parted_by_one_line() -> None:
     other = replace(DEB, name="liby")
     controls = {DEB: CONTROL, other: CONTROL.replace("libx+1", "liby")}

@@ -223,7 +223,7 @@ def test_each_package_is_opened_once(
 def test_a_package_names_its_licences(lock: Lock, cache: Cache) -> None:
     (jq,) = (deb for deb in lock.debs if deb.name == "jq")
     file = cache.file(jq.file)
-    file.with_name(f"{file.name}.licence").unlink(missing_ok=True)
+    file.with_name(f"{file.name}.licences").unlink(missing_ok=True)
     for _ in range(2):
         assert "Expat" in copyrights.of(file, "jq", control.of(file)).split("; ")
 

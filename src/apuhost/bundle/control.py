@@ -17,10 +17,11 @@ def of(file: Path) -> str:
 
 
 def _read(file: Path) -> bytes:
-    done = subprocess.run(
-        ["dpkg-deb", "--field", str(file)], stdin=subprocess.DEVNULL, capture_output=True,
-        check=False,
-    )  # fmt: skip
+    command = ["dpkg-deb", "--field", str(file)]
+    try:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    except FileNotFoundError as error:
+        raise BundleError("dpkg-deb is not on this machine: install dpkg") from error
     if done.returncode:
         said = " ".join(done.stderr.decode(errors="replace").split())
         raise BundleError(f"{file}: no Debian package: {said}")

@@ -4,6 +4,7 @@ In the machine-readable form (Debian's copyright-format 1.0) these are the short
 License fields; of one in words only its place is told, since nothing is guessed.
 """
 
+import posixpath
 import re
 import subprocess
 import tarfile
@@ -11,32 +12,46 @@ from pathlib import Path
 
 from apuhost.bundle import blobs
 
+UNKNOWN = "unknown"
+"""Of what cannot be read; who says nothing is another matter."""
+
+_DOCUMENTS, _COMMON = "usr/share/doc/", "usr/share/common-licenses/"
+_MOST_BYTES = 4 * 1024 * 1024
 _FORMAT = re.compile(r"^Format(?:-Specification)?:.*(?:copyright-format|dep5)", re.IGNORECASE)
-_LICENCE = re.compile(r"^License:[ \t]*(\S.*?)[ \t]*$", re.MULTILINE)
+_LICENCE = re.compile(r"^License:[ \t]*(\S.*?)[ \t\r]*$", re.MULTILINE)
 
 
 def of(file: Path, name: str, control: str) -> str:
     """What a package's control file says of its licence, or its copyright file; "" if neither."""
     if found := _LICENCE.search(control):
         return found[1]
-    kept = blobs.beside(file, "licence", lambda: said(*_copyright(file, name), name).encode())
-    return kept.decode()
+    try:
+        kept = blobs.beside(file, "licences", lambda: _read(file, name).encode())
+    except (tarfile.TarError, ValueError):  # of a package that dpkg-deb cannot unpack
+        return UNKNOWN
+    return kept.decode(errors="replace")
 
 
-def said(text: str, link: str, name: str) -> str:
-    """The licences in a copyright file's text; of a link to another package's, which one."""
-    if link:
-        return f"as {link.strip('./').removeprefix('usr/share/doc/').partition('/')[0]}"
-    if not text:
+def said(text: str, name: str) -> str:
+    """The licences in a copyright file's text."""
+    if not text.strip():
         return ""
-    if _FORMAT.match(text.lstrip("\n")):
+    if _FORMAT.match(text.lstrip("\ufeff\r\n")):
         return "; ".join(dict.fromkeys(_LICENCE.findall(text)))
-    return f"in words: usr/share/doc/{name}/copyright"
+    return f"in words: {_DOCUMENTS}{name}/copyright"
 
 
-def _copyright(file: Path, name: str) -> tuple[str, str]:
-    """The copyright file's text, or where it leads as a link."""
-    folder = f"./usr/share/doc/{name}"
+def led(target: str, name: str) -> str:
+    """Where a link in the copyright file's place leads: to a common licence, or another package."""
+    if target.startswith(_COMMON):
+        return target.removeprefix(_COMMON)
+    other = target.removeprefix(_DOCUMENTS).partition("/")[0]
+    return f"as {other}" if target.startswith(_DOCUMENTS) and other != name else UNKNOWN
+
+
+def _read(file: Path, name: str) -> str:
+    folder = f"{_DOCUMENTS}{name}"
+    places = (folder, f"{folder}/copyright")
     command = ["dpkg-deb", "--fsys-tarfile", str(file)]
     with (
         subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process,
@@ -44,11 +59,16 @@ def _copyright(file: Path, name: str) -> tuple[str, str]:
     ):
         try:
             for member in archive:
-                if member.name in (folder, f"{folder}/copyright") and member.issym():
-                    return "", member.linkname
-                if member.name == f"{folder}/copyright":
-                    stream = archive.extractfile(member)
-                    return (stream.read().decode(errors="replace") if stream else ""), ""
+                if posixpath.normpath(member.name) in places and not member.isdir():
+                    return _stated(archive, member, name)
         finally:
             process.terminate()  # what follows of gigabytes is of no use
-    return "", ""
+    return ""
+
+
+def _stated(archive: tarfile.TarFile, member: tarfile.TarInfo, name: str) -> str:
+    if member.issym():
+        place = posixpath.dirname(posixpath.normpath(member.name))
+        return led(posixpath.normpath(posixpath.join("/", place, member.linkname)).strip("/"), name)
+    stream = archive.extractfile(member) if member.isreg() else None  # a stream has no way back
+    return said(stream.read(_MOST_BYTES).decode(errors="replace"), name) if stream else UNKNOWN

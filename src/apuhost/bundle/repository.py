@@ -54,7 +54,9 @@ def packages_lists(controls: Mapping[Deb, str], target: Target) -> dict[str, byt
         BundleError: a package is another than its name says.
     """
     path = f"main/binary-{target.architecture}/Packages"
-    plain = "\n".join(_paragraph(deb, control) for deb, control in controls.items()).encode()
+    plain = "\n".join(_paragraph(deb, control) for deb, control in controls.items()).encode(
+        errors="surrogateescape"  # as control.of decodes it
+    )
     return {path: plain, f"{path}.gz": _gzipped(plain)}
 
 
