@@ -370,7 +370,7 @@ def as_huge(file: Path) -> None:
 
 BAD = [
     pytest.param(as_link, "is a symbolic link, no plain file", id="a link"),
-    pytest.param(os.mkfifo, "is a pipe or a device, no plain file", id="a pipe"),
+    pytest.param(os.mkfifo, "is a pipe, a socket or a device, no plain file", id="a pipe"),
     pytest.param(Path.mkdir, "is a folder, no plain file", id="a folder"),
     pytest.param(as_huge, "has more than 64 MiB", id="huge"),
 ]
@@ -575,7 +575,37 @@ def test_a_saved_boot_without_right_settings_is_one_line(tmp_path: Path, told: s
     assert "\n" not in str(raised.value)
 
 
-@pytest.mark.parametrize("raw", [b"", b"text", gzip.compress(b"x"), gzip.compress(b"x" * 99)[:-3]])
+@pytest.mark.parametrize("raw", [b"", b"# README\n", b"\0" * 99])
+def test_a_file_that_is_nothing_of_ours_is_one_line(tmp_path: Path, raw: bytes) -> None:
+    (tmp_path / "README.md").write_bytes(raw)
+    with pytest.raises(EvidenceError, match=r"^\S*/README\.md: no saved facts: give the folder"):
+        evidence.load(tmp_path / "README.md")
+
+
+def _pipe(path: Path) -> Path:
+    os.mkfifo(path)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("made", "told"),
+    [
+        pytest.param(
+            _pipe, "is a pipe, a socket or a device, no plain file: give the folder", id="a FIFO"
+        ),
+        pytest.param(lambda _: Path("/dev/zero"), "is a pipe, a socket or a device", id="a device"),
+        pytest.param(lambda path: path, "No such file or directory", id="nothing"),
+    ],
+)
+def test_what_is_no_file_is_one_line(
+    tmp_path: Path, made: Callable[[Path], Path], told: str
+) -> None:
+    with pytest.raises(EvidenceError, match=told) as raised:
+        evidence.load(made(tmp_path / "facts"))
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("raw", [gzip.compress(b"x"), gzip.compress(b"x" * 99)[:-3]])
 def test_a_file_that_is_no_saved_boot_is_one_line(tmp_path: Path, raw: bytes) -> None:
     file = tmp_path / "a.gz"
     file.write_bytes(raw)

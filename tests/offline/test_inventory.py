@@ -1,5 +1,6 @@
 """Hosts as pyinfra gives them: limits, where a key came from, problems in one line each."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -81,9 +82,35 @@ def test_a_limit_that_matches_nothing_is_an_error(
         inventory.load(file, limits)
 
 
-def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["nosuch.py", "site.py/inside"])
+def test_a_missing_file_is_an_error(file: Path, name: str) -> None:
     with pytest.raises(InventoryError, match="no such inventory file"):
-        inventory.load(tmp_path / "nosuch.py")
+        inventory.load(file.parent / name)
+
+
+def test_what_is_no_plain_file_is_said_and_not_waited_for(file: Path) -> None:
+    os.mkfifo(file.parent / "pipe")
+    for path in (file.parent / "pipe", Path("/dev/zero")):
+        with pytest.raises(InventoryError, match="is a pipe, a socket or a device, no inventory"):
+            inventory.load(path)
+    with pytest.raises(InventoryError, match="is a folder, no inventory file"):
+        inventory.load(file.parent)
+    (file.parent / "group_data").mkdir()
+    os.mkfifo(file.parent / "group_data" / "all.py")
+    with pytest.raises(InventoryError, match=r"group_data/all\.py: no plain file"):
+        inventory.load(file)
+
+
+def test_a_folder_that_may_not_be_looked_into_is_said(file: Path) -> None:
+    file.parent.chmod(0)
+    try:
+        with (
+            ordinary_user(),
+            pytest.raises(InventoryError, match="cannot be read: Permission denied"),
+        ):
+            inventory.load(file)
+    finally:
+        file.parent.chmod(0o700)
 
 
 def test_an_inventory_without_hosts_is_an_error(

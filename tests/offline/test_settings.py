@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.support.hosts import settings
 
 from apuhost import settings as module
-from apuhost.settings import resolve
+from apuhost.settings import lists, resolve
 from apuhost.settings.connection import PYINFRA_KEYS
 from apuhost.settings.problems import SHOWN_LENGTH, Problem
 
@@ -162,6 +162,7 @@ def test_what_is_allowed(key: str, value: object) -> None:
         pytest.param("kernel_remove_args", ["init"], "Keys", id="init to remove"),
         pytest.param("kernel_remove_args", ["ttm.pages-limit"], "Keys", id="a managed key to go"),
         pytest.param("kernel_remove_args", [None], "Keys", id="no text"),
+        pytest.param("kernel_remove_args", ["a_b", "a-b"], "a_b stands twice", id="a key, twice"),
         pytest.param("host_simulated", True, "memory_gib", id="simulated what?"),
         pytest.param("host_simulated", {"memory_gib": 61}, "gpu", id="no GPU"),
         pytest.param("host_simulated", {**SIMULATED, "gpu": "10de:2684"}, "1002", id="not AMD"),
@@ -352,3 +353,46 @@ def test_the_mirror_leaves_ollamas_port_alone() -> None:
 def test_a_mirror_has_its_places() -> None:
     asked = settings(mirror_address="192.0.2.2", mirror_registry_port=5001).mirror
     assert (asked.registry, asked.files) == ("192.0.2.2:5001", "https://192.0.2.2:8443")
+
+
+WORDS = {
+    "mirror_parts": "apt",
+    "kernel_remove_args": "quiet",
+    "kernel_extra_args": "quiet",
+    "vulkan_packages": "vulkan-tools",
+    "vulkan_users": "ada",
+    "docker_users": "ada",
+    "docker_no_proxy": "site.example",
+    "ollama_allow_from": "192.0.2.0/24",
+    "host_roles": "kernel",
+    "mirror_files": {"url": "https://files.example/a", "sha256": "a" * 64},
+    "models_list": {"name": "a:latest"},
+    "host_waivers": {"id": "kernel.iommu", "reason": "why not"},
+}
+"""A right entry of every setting that is a list."""
+
+
+def test_every_list_is_among_them() -> None:
+    assert set(WORDS) == set(lists())
+
+
+@pytest.mark.parametrize("key", WORDS)
+def test_what_stands_twice_in_a_list_is_one_line(key: str) -> None:
+    word = WORDS[key]
+    assert not problems(**{key: [word]})
+    (problem,) = problems(**{key: [word, word]})
+    assert problem.sentence.startswith(f"{key} is [")
+    assert " stands twice" in problem.sentence
+    assert "\n" not in problem.sentence
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("ollama_allow_from", ["192.0.2.5", "192.0.2.5/32"]),
+        ("docker_no_proxy", ["site.example", "Site.Example"]),
+    ],
+)
+def test_two_spellings_of_one_thing_stand_twice(key: str, value: list[str]) -> None:
+    (problem,) = problems(**{key: value})
+    assert "stands twice" in problem.sentence

@@ -5,6 +5,8 @@ from pathlib import Path
 from apuhost.bundle import manifest
 from apuhost.lockfile import Lock, LockError, parse
 
+_MOST_BYTES = 64 * 1024 * 1024
+
 
 def read(path: Path) -> Lock:
     """The lock in a file, or in a bundle's folder.
@@ -14,7 +16,8 @@ def read(path: Path) -> Lock:
     """
     file = path / manifest.LOCK if path.is_dir() else path
     try:
-        return parse(file.read_text(encoding="utf-8"))
+        with file.open("rb") as stream:
+            return parse(stream.read(_MOST_BYTES).decode())
     except OSError as error:
         raise LockError(f"{file}: {error.strerror}") from error
     except (UnicodeDecodeError, LockError) as error:

@@ -33,6 +33,9 @@ from apuhost.lockfile import as_text as lock_text
 from apuhost.report import visible
 from apuhost.settings import Settings
 
+_MOST_BYTES = 1024 * 1024
+"""Of a file with package sources."""
+
 _MARKS = {True: "ok", False: "FAIL", None: "?"}
 
 
@@ -77,7 +80,8 @@ def _asked(path: Path, limits: Sequence[str], wanted: Locked, before: Lock | Non
 
 def _text(sources: Path) -> str:
     try:
-        return sources.read_text(encoding="utf-8")
+        with sources.open("rb") as stream:
+            return stream.read(_MOST_BYTES).decode()
     except UnicodeDecodeError as error:
         raise BundleError(f"{sources}: no text, but package sources are (deb822)") from error
 

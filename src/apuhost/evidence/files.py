@@ -29,7 +29,7 @@ def fault(path: Path) -> str:
 
 def _unlike(found: os.stat_result) -> str:
     if not stat.S_ISREG(found.st_mode):
-        kind = _KINDS.get(stat.S_IFMT(found.st_mode), "a pipe or a device")
+        kind = _KINDS.get(stat.S_IFMT(found.st_mode), "a pipe, a socket or a device")
         return f"is {kind}, no plain file"
     return f"has more than {MOST_BYTES >> 20} MiB" if found.st_size > MOST_BYTES else ""
 

@@ -1,6 +1,7 @@
 """Saved facts read again: a folder's hosts, or a boot as a host saved it."""
 
 import os
+import stat
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -20,6 +21,8 @@ from apuhost.round_trip import PROBES, SAVED_PROBES, Reading
 from apuhost.settings import Settings, resolve
 
 Saved = tuple[Settings, HostFacts]
+
+_GIVE = "give the folder that apuhost facts INVENTORY -o DIR saves, or a boot that a host saved"
 
 FEW = 2
 """Files of these names may lie anywhere."""
@@ -44,7 +47,8 @@ def load(folder: Path, limits: Iterable[str] = ()) -> Loaded:
             cannot be right, a limit that matches nothing.
     """
     try:
-        found = Loaded(dict([_load_boot(folder)])) if folder.is_file() else _load_hosts(folder)
+        is_folder = stat.S_ISDIR(folder.stat().st_mode)
+        found = _load_hosts(folder) if is_folder else Loaded(dict([_load_boot(folder)]))
     except OSError as error:
         raise EvidenceError(f"{error.filename or folder}: {error.strerror}") from error
     return _limited(found, tuple(limits))
@@ -172,7 +176,13 @@ def _load_boot(file: Path) -> tuple[str, Saved]:
     if file.name in {INDEX, *_files(file.parent)}:
         raise EvidenceError(f"{file} is one file of a host's facts: give its folder, {file.parent}")
     try:
-        facts = saved_boot.read(boots.opened(files.content(file)), "")
+        raw = files.content(file)
+    except EvidenceError as error:
+        raise EvidenceError(f"{file}: {error}: {_GIVE}") from error
+    if not raw.startswith(boots.MAGIC):
+        raise EvidenceError(f"{file}: no saved facts: {_GIVE}")
+    try:
+        facts = saved_boot.read(boots.opened(raw), "")
         host, told = saved_boot.settings_in(facts)
         beside = [each for each in file.parent.glob("*-*.gz") if not files.fault(each)]
         kept = boots.listed(beside, file.name.removesuffix(".gz"))

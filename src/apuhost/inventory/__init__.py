@@ -1,6 +1,7 @@
 """The inventory: pyinfra's merged data of every host, --limit as pyinfra means it, key origins."""
 
 import os
+import stat
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatch
@@ -33,8 +34,7 @@ def load(path: Path, limits: Iterable[str] = ()) -> tuple[Host, ...]:
         InventoryError: no file, no host, a host twice, a file that fails, or a limit that matches
             nothing (pyinfra itself exits 0 for these).
     """
-    if not path.is_file():
-        why = "is a folder, no inventory file" if path.is_dir() else "no such inventory file"
+    if why := _unlike(path):
         raise InventoryError(f"{path}: {why} (see inventories/ for examples)")
     sources.check(path)
     read = reading.read(path)
@@ -46,6 +46,19 @@ def load(path: Path, limits: Iterable[str] = ()) -> tuple[Host, ...]:
         raise InventoryError(f'{shown(path)}: no host in it: write hosts = ["name"]')
     groups.check(path, {group for host in hosts for group in host.groups})
     return _limited(hosts, tuple(limits))
+
+
+def _unlike(path: Path) -> str:
+    """Why this is no file of an inventory, "" if it may be one: a FIFO would be waited for."""
+    try:
+        mode = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return "no such inventory file"
+    except OSError as error:
+        return f"cannot be read: {error.strerror}"
+    if stat.S_ISDIR(mode):
+        return "is a folder, no inventory file"
+    return "" if stat.S_ISREG(mode) else "is a pipe, a socket or a device, no inventory file"
 
 
 def _host(path: Path, entry: Mapping[str, Any]) -> Host:

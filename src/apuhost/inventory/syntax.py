@@ -2,6 +2,7 @@
 
 import ast
 import codecs
+import stat
 import tokenize
 import warnings
 from collections.abc import Iterator
@@ -78,6 +79,8 @@ def _parsed(text: str) -> tuple[ast.Module, str]:
 
 def _raw(file: Path) -> bytes:
     try:
+        if not stat.S_ISREG(file.stat().st_mode):  # a FIFO would be waited for
+            raise InventoryError(f"{shown(file)}: no plain file: pyinfra would run it")
         raw = file.read_bytes()
     except OSError as error:
         raise InventoryError(f"{shown(file)}: {error.strerror}") from error

@@ -16,6 +16,9 @@ from apuhost.probes import ParseError
 from apuhost.probes.pairs import whole_number
 
 FOLDER = "/var/lib/apuhost/boots"
+MAGIC = b"\x1f\x8b"
+"""What a file of gzip begins with (RFC 1952)."""
+
 MOST_SENT = 3
 _MOST_SENT_BYTES = 6 * 1024 * 1024
 _MOST_BYTES = 64 * 1024 * 1024

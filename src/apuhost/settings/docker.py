@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
 
-from apuhost.settings.model import MAX_PORT, Model, refuse
+from apuhost.settings.model import MAX_PORT, Model, each_once, refuse
 from apuhost.settings.vulkan import User
 
 # They stand in quotes in apt.conf(5) and in a unit, whose escapes are no part of an address.
@@ -60,6 +60,7 @@ class DockerSettings(Model):
             for value in values
             if not _UNPROXIED.fullmatch(value)
         )
+        each_once(map(str.lower, values))
         return values
 
     @field_validator("docker_site_ca")

@@ -9,7 +9,7 @@ from pydantic import Field, ValidationInfo, field_validator
 
 from apuhost import hazards, kernels, sizing
 from apuhost.probes import cmdline
-from apuhost.settings.model import Model, refuse
+from apuhost.settings.model import Model, each_once, refuse
 
 MAX_TIMEOUT_MS = 3_600_000
 IOMMU_KEYS = ("amd_iommu", "iommu", "iommu.passthrough")
@@ -75,6 +75,7 @@ class KernelSettings(Model):
     @classmethod
     def _keys(cls, values: list[str]) -> list[str]:
         refuse(map(_not_removed, values))
+        each_once(map(cmdline.canonical, values))
         return values
 
 

@@ -1,14 +1,13 @@
 """What the mirror role may be told."""
 
 import re
-from collections import Counter
 from ipaddress import IPv4Address
 from typing import Annotated, Literal
 
 from pydantic import Field, ValidationInfo, field_validator
 
 from apuhost.settings.files import PinnedFile
-from apuhost.settings.model import MAX_PORT, Model, refuse
+from apuhost.settings.model import MAX_PORT, Model, each_once
 
 Part = Literal["apt", "images", "models"]
 """What a mirror gives."""
@@ -64,8 +63,7 @@ class MirrorSettings(Model):
     @field_validator("mirror_files")
     @classmethod
     def _once(cls, values: list[PinnedFile]) -> list[PinnedFile]:
-        counts = Counter(each.file_name.casefold() for each in values)
-        refuse(f"{name} stands twice" for name, count in counts.items() if count > 1)
+        each_once(each.file_name.casefold() for each in values)
         return values
 
     @field_validator("mirror_files_port")

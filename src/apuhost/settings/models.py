@@ -1,7 +1,6 @@
 """What the models role may be told."""
 
 import re
-from collections import Counter
 from collections.abc import Mapping
 from typing import Annotated, Any
 
@@ -9,7 +8,7 @@ from pydantic import Field, field_validator
 
 from apuhost.probes.model_names import short_name
 from apuhost.settings import options
-from apuhost.settings.model import Model, refuse
+from apuhost.settings.model import Model, each_once, refuse
 
 # HOST/NAMESPACE/MODEL:TAG with Ollama's own lengths (types/model/name.go); they become a path.
 _NAME = re.compile(
@@ -72,6 +71,5 @@ class ModelsSettings(Model):
     @field_validator("models_list")
     @classmethod
     def _once(cls, values: list[PinnedModel]) -> list[PinnedModel]:
-        counts = Counter(model.name.lower() for model in values)
-        refuse(f"{name} stands twice" for name, count in counts.items() if count > 1)
+        each_once(model.name.lower() for model in values)
         return values

@@ -11,7 +11,7 @@ from pydantic import Field, ValidationInfo, field_validator
 from apuhost import environment
 from apuhost.nearest import hint
 from apuhost.settings import rewriting
-from apuhost.settings.model import MAX_PORT, Model, refuse
+from apuhost.settings.model import MAX_PORT, Model, each_once, refuse
 
 IMAGE = re.compile(
     r"(?P<name>[a-z0-9.-]+(?::[0-9]+)?(?:/[a-z0-9._-]+)*)"
@@ -142,6 +142,7 @@ class OllamaSettings(Model):
         if values and "[" in str(info.data.get("ollama_listen", "")):
             raise ValueError("Docker guards no port on an IPv6 address: listen on an IPv4 one")
         refuse(map(_no_network, values))
+        each_once(str(ip_network(value)) for value in values)
         return values
 
     @field_validator("ollama_project")

@@ -1,8 +1,6 @@
 """What may be waived: a verdict by its id, with a reason, until a day."""
 
 import re
-from collections import Counter
-from collections.abc import Sequence
 from datetime import date
 from difflib import get_close_matches
 from typing import Annotated
@@ -10,7 +8,7 @@ from typing import Annotated
 from pydantic import BeforeValidator, field_validator
 
 from apuhost import verdict_ids
-from apuhost.settings.model import Model, refuse
+from apuhost.settings.model import Model
 
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 ALLOWED = "verdicts, each with id, reason and perhaps until, a day as 2027-03-01"
@@ -54,13 +52,3 @@ class Waiver(Model):
         if not value.strip() or not value.isprintable():
             raise ValueError("one line that says why")
         return value.strip()
-
-
-def each_once(waivers: Sequence[Waiver]) -> None:
-    """Refuse two waivers of one verdict.
-
-    Raises:
-        ValueError: of two with different days one would count, and nobody could say which.
-    """
-    counts = Counter(waiver.id for waiver in waivers)
-    refuse(f"{name} stands twice" for name, count in counts.items() if count > 1)
