@@ -1,1 +1,1 @@
-"""How the desired state gets onto a host: pyinfra. deploy/all.py is what pyinfra executes."""
+"""How the steps get onto a host: pyinfra. deploy/all.py is what pyinfra executes."""

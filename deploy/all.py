@@ -1,40 +1,12 @@
-"""What pyinfra executes, once per host: `pyinfra inventories/minipc.py deploy/all.py`.
+"""What pyinfra executes, once per host: `pyinfra inventories/minipc.py deploy/all.py`."""
 
-Packages and firmware come before the one reboot, since only a boot loads firmware; Ollama after it,
-since it looks for GPUs once, when it starts.
-"""
+from pyinfra import host
 
-from deploy.boot import boot
-from deploy.docker import docker, network, retire_certificates
+from apuhost.steps.order import ORDER
 from deploy.facts import wants
-from deploy.kernel import kernel
-from deploy.mirror import mirror, remember
-from deploy.models import models
-from deploy.ollama import ollama
-from deploy.operations import admit, admit_containers
-from deploy.reboot import reboot
-from deploy.vulkan import vulkan
+from deploy.operations import take
 
-admit(name="admit")
-if wants("mirror"):
-    mirror()
-if wants("kernel"):
-    kernel()
-if wants("docker"):
-    network()
-if wants("vulkan"):
-    vulkan()
-if wants("docker"):
-    docker()
-reboot(name="reboot")
-admit_containers(name="admit, with Docker")
-if wants("ollama"):
-    ollama()
-if wants("docker"):
-    retire_certificates()
-if wants("models"):
-    models()
-if wants("boot"):
-    boot()
-if wants("mirror"):
-    remember()
+# By its place in a loop of pyinfra's, not by a line, an operation is the same one on every host.
+for part in host.loop(ORDER):  # type: ignore[no-untyped-call]
+    if wants(part.role):
+        take(part)

@@ -1,20 +1,17 @@
 """What a deploy knows of the host it runs on: its settings and its facts, read when needed."""
 
 import base64
-import secrets
 import time
 from collections.abc import Iterable
-from datetime import UTC, datetime
-from typing import NamedTuple
 
 from pyinfra import host, state
 from pyinfra.api import FactBase
 from pyinfra.api.command import QuoteString, StringCommand
 
-from apuhost import derived, settings
-from apuhost.errors import ApuhostError
-from apuhost.host_facts import HostFacts
-from apuhost.round_trip import DECIDING, Reading, script, unframe
+from apuhost import settings
+from apuhost.round_trip import DECIDING, Reading
+from apuhost.steps import Known
+from apuhost.steps.known import read
 
 
 class RootOutput(FactBase[str]):
@@ -31,14 +28,6 @@ class RootOutput(FactBase[str]):
         """The bytes as text that encodes back to the same bytes."""
         raw = base64.b64decode(output[-1] if output else "")
         return raw.decode("utf-8", errors="surrogateescape")
-
-
-class Known(NamedTuple):
-    """Everything that decides what is done on a host."""
-
-    settings: settings.Settings
-    derived: derived.Derived
-    facts: HostFacts
 
 
 FRESH_S = 30
@@ -77,19 +66,21 @@ def forget(names: Iterable[str] = DECIDING) -> None:
 
 
 def wants(role: str) -> bool:
-    """Whether the role is applied to the current host; wrong settings are for `admit` to tell."""
-    resolved, _ = settings.resolve(host.name, dict(host.data.dict()))  # type: ignore[no-untyped-call]
-    return resolved is not None and role in resolved.applied
+    """Whether the role is applied to the current host, as "" is to every one.
+
+    Wrong settings are for `admit` to tell.
+    """
+    resolved, _ = settings.resolve(host.name, _data())
+    return not role or (resolved is not None and role in resolved.applied)
 
 
 def _read(readings: dict[str, Reading]) -> Known:
-    resolved, problems = settings.resolve(host.name, dict(host.data.dict()))  # type: ignore[no-untyped-call]
-    if resolved is None:
-        raise ApuhostError("; ".join(problem.sentence for problem in problems))
-    mark = f"==apuhost-{secrets.token_hex(8)}=="
-    due = [name for name in DECIDING if name not in readings]
-    text = host.get_fact(RootOutput, script=script(mark, due)) or ""
-    readings.update(unframe(mark, text))
-    gathered = datetime.now(UTC).isoformat(timespec="seconds")
-    facts = HostFacts(host.name, gathered, dict(readings))
-    return Known(resolved, derived.derive(resolved, facts), facts)
+    return read(host.name, _data(), readings, _ask)
+
+
+def _ask(script: str) -> str:
+    return str(host.get_fact(RootOutput, script=script) or "")
+
+
+def _data() -> dict[str, object]:
+    return dict(host.data.dict())  # type: ignore[no-untyped-call]

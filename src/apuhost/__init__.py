@@ -3,7 +3,7 @@
 Layers, each importing only downwards (tests/offline/test_architecture.py reads these lines)::
 
     cli > commands > bundle, judging, rehearsal > engines, evidence, redaction, reference, report
-        > verdicts > changes > derived > gather, saved_boot > host_facts, connection
+        > steps > verdicts > changes > derived > gather, saved_boot > host_facts, connection
         > round_trip, inventory, last_report, records > settings
         > sizing, kernels, known_bad, environment, hazards > oci, probes
         > debian, hardware, lockfile, locks, nearest, places, roles, signals, verdict_ids

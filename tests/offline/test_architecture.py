@@ -113,7 +113,7 @@ def test_only_some_words_start_processes_or_open_sockets() -> None:
 
 @pytest.mark.parametrize("role", roles.names())
 @pytest.mark.parametrize(
-    "place", ["deploy/{}.py", "checks/test_{}.py", "src/apuhost/verdicts/{}.py"]
+    "place", ["src/apuhost/steps/{}.py", "checks/test_{}.py", "src/apuhost/verdicts/{}.py"]
 )
 def test_a_role_is_one_word_in_every_folder(role: str, place: str) -> None:
     assert (CHECKOUT / place.format(role)).is_file()

@@ -5,10 +5,11 @@ from collections.abc import Iterator
 from types import SimpleNamespace
 
 import pytest
-from deploy import docker, facts, packages
+from deploy import facts
 from tests.support.hosts import PARTS
 
 from apuhost.round_trip import DECIDING, PROBES, Reading
+from apuhost.steps import docker, packages
 
 ASKS_DOCKER = sorted(name for name in DECIDING if "docker" in PROBES[name].COMMAND)
 

@@ -1,14 +1,11 @@
 """Docker's packages, data, proxy and certificates in the states that a host may be found in."""
 
-import inspect
 import json
 import re
-import runpy
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-import deploy.docker as steps
 import pytest
 from tests.support import stack
 from tests.support.box import Box
@@ -22,6 +19,8 @@ from apuhost.changes.host import plan
 from apuhost.derived import derive
 from apuhost.host_facts import HostFacts
 from apuhost.probes import apt_sources
+from apuhost.steps import docker as steps
+from apuhost.steps.order import ORDER
 from apuhost.verdicts import Layer, Status
 from apuhost.verdicts.refusals import by_topic
 
@@ -161,24 +160,9 @@ def test_a_run_that_broke_off_is_taken_up(
     assert bool(why(found, "Docker's key")) == key
 
 
-def recorded(monkeypatch: pytest.MonkeyPatch, **modules: Iterable[str]) -> list[str]:
-    """Names of the operations, or of the steps, that are called from now on."""
-    called: list[str] = []
-
-    def recorder(name: str) -> Any:  # noqa: ANN401
-        return lambda **keywords: called.append(keywords.get("name", name))
-
-    for path, names in modules.items():
-        for name in names:
-            monkeypatch.setattr(f"deploy.{path}.{name}", recorder(name))
-    return called
-
-
-def test_the_key_is_there_before_apt_reads_the_source(monkeypatch: pytest.MonkeyPatch) -> None:
-    names = ("daemon_json", "key", "write_files", "replace", "install", "start", "restart", "join")
-    called = recorded(monkeypatch, docker=names)
-    inspect.unwrap(steps.docker)()
-    assert called.index("Docker's key") < called.index("Docker's package source")
+def test_the_key_is_there_before_apt_reads_the_source() -> None:
+    names = [step.name for step in steps.STEPS]
+    assert names.index("Docker's key") < names.index("Docker's package source")
 
 
 @pytest.mark.parametrize("source", ["auto", "distro"])
@@ -626,23 +610,9 @@ def test_certificates_that_are_left_over_are_judged() -> None:
     assert kept.status is Status.PASS
 
 
-def test_certificates_go_after_the_container_was_made_again(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("deploy.facts.wants", lambda _: True)
-    called = recorded(
-        monkeypatch,
-        docker=("network", "docker", "retire_certificates"),
-        mirror=("mirror", "remember"),
-        kernel=("kernel",),
-        vulkan=("vulkan",),
-        ollama=("ollama",),
-        models=("models",),
-        boot=("boot",),
-        operations=("admit", "admit_containers"),
-        reboot=("reboot",),
-    )
-    runpy.run_module("deploy.all")
-    assert called.index("ollama") < called.index("retire_certificates") < called.index("models")
-    assert called.index("admit") < called.index("mirror") < called.index("network")
-    assert called[-2:] == ["boot", "remember"]
+def test_certificates_go_after_the_container_was_made_again() -> None:
+    parts = [part.name for part in ORDER]
+    assert parts.index("ollama") < parts.index("certificates that go") < parts.index("models")
+    assert ORDER[0].steps[0].name == "admit"
+    assert parts.index("mirror") < parts.index("network")
+    assert parts[-2:] == ["boot", "bundle"]

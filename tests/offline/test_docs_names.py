@@ -11,7 +11,6 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
-import deploy as deploy_package
 import pytest
 import typer.main
 from tests.support.pages import DOCS, PAGES, code, every_page, lines_of_code, text
@@ -19,6 +18,7 @@ from typer.core import TyperGroup
 
 from apuhost import changes as changes_package
 from apuhost import cli, roles, verdict_ids
+from apuhost import steps as steps_package
 from apuhost.changes import BACKUP
 from apuhost.changes.kernel import DROP_IN
 from apuhost.changes.models import UNIT
@@ -162,7 +162,7 @@ def test_every_variable_of_the_environment_that_is_named_is_read(page: Path) -> 
         assert f'"{name}"' in sources, name
 
 
-WRITING = (changes_package, deploy_package)
+WRITING = (changes_package, steps_package)
 HOST_PATH = re.compile(r"(?<![\w$}*])/(?:boot|etc|run|usr/local|var)/[\w./-]*[\w-]")
 NOT_WRITTEN = {
     "/boot/grub",  # folders, and what is only asked or written by a program of the host's
@@ -179,12 +179,11 @@ NOT_WRITTEN = {
 
 
 def written_paths() -> list[str]:
-    """Every path of a host that changes/ or deploy/ knows, in their texts and constants."""
+    """Every path of a host that changes/ or steps/ knows, in their texts and constants."""
     modules = [
         importlib.import_module(f"{package.__name__}.{module.name}")
         for package in WRITING
         for module in pkgutil.iter_modules(package.__path__)
-        if module.name != "all"  # what pyinfra executes
     ]
     texts = [Path(str(module.__file__)).read_text(encoding="utf-8") for module in modules]
     texts += [value for module in modules for value in vars(module).values() if type(value) is str]

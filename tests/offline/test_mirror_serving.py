@@ -4,7 +4,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from deploy import operations
 from tests.support import mirrors, stack
 from tests.support.hosts import NOW, host_facts, settings
 from tests.support.mirrors import ADDRESS, DAY_S, Kept
@@ -20,6 +19,7 @@ from apuhost.oci.storage import Storage
 from apuhost.probes import ParseError, mirror_serving
 from apuhost.probes.mirror import LOCK
 from apuhost.probes.mirror_serving import FILES, FILES_CONF, REGISTRY, REGISTRY_CONF
+from apuhost.steps import files
 from apuhost.verdicts import Layer, Status
 from apuhost.verdicts.refusals import by_topic
 
@@ -232,7 +232,7 @@ def test_a_unit_that_has_not_read_its_files_is_started_anew() -> None:
 
 
 def test_whether_a_unit_has_read_its_files_is_asked_anew_when_one_was_written() -> None:
-    assert {"mirror", "mirror_serving", "units"} <= {*operations.FILES}
+    assert {"mirror", "mirror_serving", "units"} <= {*files.CHANGING}
 
 
 def retired(facts: HostFacts) -> tuple[str, ...]:

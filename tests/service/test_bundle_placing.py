@@ -46,7 +46,7 @@ def test_they_are_there_as_they_were_given_and_readable_by_all(box: Sshd) -> Non
 
 
 def test_a_new_lock_is_newer_than_the_lists_that_apt_has(box: Sshd) -> None:
-    """Else packages of the bundle before are asked for, for ten minutes (deploy/packages.py)."""
+    """Else packages of the bundle before are asked for, for ten minutes (steps/packages.py)."""
     box.path("/var/lib/lists").touch()
     placing.place(box.host(), FILES)
     newer = f"find {FOLDER}/lock.json -newer /var/lib/lists"

@@ -14,13 +14,13 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from deploy import docker as steps
-from deploy import operations
 from tests.support.host_root import Root
 
 from apuhost import roles
 from apuhost.changes import docker as changes
 from apuhost.probes import apt_sources, daemon_json, docker
+from apuhost.steps import docker as steps
+from apuhost.steps.files import INSTALL
 
 FOLDER = "etc/docker"
 FILE = f"{FOLDER}/daemon.json"
@@ -101,7 +101,7 @@ def test_a_daemon_json_behind_a_link_is_written(root: Path, kind: str) -> None:
     was, keep = ("-", "replace") if before is None else (sha256(before), "keep")
     arguments = (str(path), was, ":", keep, sha256("{}\n"))
     content = base64.b64encode(b"{}\n").decode()
-    done = Root(root).run(operations.INSTALL, *arguments, stdin=content)
+    done = Root(root).run(INSTALL, *arguments, stdin=content)
     assert (done.returncode, done.stderr) == (0, "")
     assert path.read_text() == "{}\n"
 

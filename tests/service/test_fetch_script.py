@@ -12,8 +12,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from deploy import models
-from deploy.fetch import FETCH
 from tests.support.file_server import HERE, Files, serving
 from tests.support.host_root import Done, Root
 
@@ -22,6 +20,8 @@ from apuhost.changes.store import blobs
 from apuhost.changes.supply import APT_CONF
 from apuhost.probes.files import TextFile, frame
 from apuhost.probes.model_store import parse_offer
+from apuhost.steps import models
+from apuhost.steps.fetch import FETCH
 
 HELPER = "/usr/lib/apt/apt-helper"
 pytestmark = [

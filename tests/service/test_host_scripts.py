@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from deploy.kernel import ACTIVATE
-from deploy.operations import INSTALL
+
+from apuhost.steps.files import INSTALL
+from apuhost.steps.kernel import ACTIVATE
 
 OLD = "GRUB_CMDLINE_LINUX_DEFAULT='quiet cryptdevice=x'\n"
 NEW = "GRUB_CMDLINE_LINUX_DEFAULT='quiet'\n"

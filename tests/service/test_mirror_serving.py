@@ -17,7 +17,6 @@ from pathlib import Path
 
 import httpx
 import pytest
-from deploy.serving import INSTALL, NGINX, RETIRE, SERVE, START
 from tests.support import mirrors
 from tests.support.host_root import Done, Root, give
 from tests.support.hosts import host_facts
@@ -39,6 +38,7 @@ from apuhost.probes.mirror import LOCK
 from apuhost.probes.mirror_serving import FILES_CONF, REGISTRY_CONF, STORE, Serving
 from apuhost.rehearsal import certificates, ports, process, registries, state, stock
 from apuhost.rehearsal.state import Machine
+from apuhost.steps.serving import INSTALL, NGINX, RETIRE, SERVE, START
 
 LACKING = [
     name

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
-from deploy import models
 from tests.support.host_root import Done, Root, give
 from tests.support.ollama_stub import free_port, ndjson
 from tests.support.ollama_stub import ollama as stub
@@ -23,6 +22,7 @@ from tests.support.ollama_stub import ollama as stub
 from apuhost.probes import ParseError
 from apuhost.probes.files import TextFile, frame
 from apuhost.probes.model_store import Offer, parse_offer
+from apuhost.steps import models
 
 HERE = "127.0.0.1"
 KIND = "application/vnd.ollama.image."

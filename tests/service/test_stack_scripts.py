@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from deploy import docker, ollama, packages, units
 from tests.support.host_root import Done, Root, give
 from tests.support.ollama_stub import free_port
 from tests.support.ollama_stub import ollama as stub
@@ -23,6 +22,7 @@ from tests.support.ollama_stub import ollama as stub
 from apuhost import roles
 from apuhost.changes import compose, docker_ce, site_ca
 from apuhost.changes import docker as changes
+from apuhost.steps import docker, ollama, packages, units
 
 HERE = "127.0.0.1"
 

@@ -24,7 +24,7 @@ _READ = f"[ ! -e {mirror.LOCK} ] || cat -- {mirror.LOCK}\n"
 
 # All of them arrive before one is in place; the lock is the last, since the others belong to it.
 # --touch: a deploy fetches apt's lists anew where the
-# lock is newer than they are (deploy/packages.py).
+# lock is newer than they are (steps/packages.py).
 _PLACE = f"""umask 022
 {scripts.LOCK}
 mkdir -p -- {FOLDER}

@@ -1,6 +1,6 @@
 """Changes: what a deploy would do to a host, worked out from its facts alone. Pure.
 
-`apuhost plan` prints them and deploy/ makes them, so that both come from the same place.
+`apuhost plan` prints them and the steps make them, so that both come from the same place.
 """
 
 from dataclasses import dataclass

@@ -1,15 +1,12 @@
 """The ollama role on a host: a compose project, taken over where one was set up by hand."""
 
-from pyinfra import host
-from pyinfra.api import deploy, operation
-
 from apuhost.changes import compose, container, image, port
 from apuhost.changes import models as model_changes
 from apuhost.changes import ollama as changes
 from apuhost.changes.scripts import LOCK
-from deploy.facts import Known, known
-from deploy.operations import Commands, asks_host, fails, root_script, told_script, write_files
-from deploy.units import VERIFIED, enable
+from apuhost.steps import Step, StepFailed, Target, Work, script, told
+from apuhost.steps.files import files
+from apuhost.steps.units import VERIFIED, enabled
 
 CHANGING = ("containers", "ollama_api", "units", "model_store", "firewall", "disk")
 
@@ -95,61 +92,58 @@ exit 1
 """
 
 
-@deploy("ollama")
-def ollama() -> None:
-    """The port is guarded before a container listens."""
-    write_files(name="port's rules", changes=port.program, check='sh -n "$1"')
-    write_files(name="port's unit", changes=port.unit, check=VERIFIED)
-    enable(name="port's guard", unit=port.UNIT_NAME, due=port.unguarded)
-    pull(name="image")  # before the file names it: at a boot in between there would be none
-    volume(name="volume of the models")
-    write_files(name="compose file", changes=compose.file, check=VALID)
-    run(name="container")
-    write_files(name="unit", changes=changes.unit, check=VERIFIED)
-    enable(name="container at every boot", unit=changes.UNIT_NAME, due=changes.unstarted)
-
-
-@operation()
-@asks_host(("containers", "model_store"))
-def volume(host_is: Known) -> Commands:
+def make_volume(target: Target) -> Work:
     """Make the volume of the models, if it is one and is not there."""
-    missing = changes.volume(host_is.derived, host_is.facts)
+    now = target.known()
+    missing = changes.volume(now.derived, now.facts)
     if not missing:
-        host.noop("it is there")
+        target.nothing_due("it is there")
     for name in missing:
-        yield root_script(VOLUME, name)
+        yield script(VOLUME, name)
 
 
-@operation()
-@asks_host(("containers", "disk"))
-def pull(host_is: Known) -> Commands:
+def pull(target: Target) -> Work:
     """Pull the image by its digest."""
-    if not changes.image(host_is.derived, host_is.facts):
-        host.noop("the image is here")
+    now = target.known()
+    if not changes.image(now.derived, now.facts):
+        target.nothing_due("the image is here")
         return
-    yield told_script(PULL, image.reference(host_is.derived, host_is.facts))
-    if changes.image(host_is.derived, known().facts):
-        yield fails("docker pulled, but no image has the pinned digest")
+    yield told(PULL, image.reference(now.derived, now.facts))
+    if changes.image(now.derived, target.known().facts):
+        raise StepFailed("docker pulled, but no image has the pinned digest")
 
 
-@operation()
-@asks_host(CHANGING)
-def run(host_is: Known) -> Commands:
+def run(target: Target) -> Work:
     """Make the container as the compose file says, or start it; wait until its API answers."""
-    asked = host_is.settings.ollama
-    if not container.differences(host_is.derived, host_is.facts):
-        host.noop("it runs as it should")
+    now = target.known()
+    asked = now.settings.ollama
+    if not container.differences(now.derived, now.facts):
+        target.nothing_due("it runs as it should")
         return
     name = asked.ollama_container_name
-    found = host_is.facts.containers.named(name)
+    found = now.facts.containers.named(name)
     foreign = found is not None and not container.of_project(asked, found)
-    stays = found and not container.made_otherwise(host_is.derived, host_is.facts)
+    stays = found and not container.made_otherwise(now.derived, now.facts)
     # Compose that was cut off between two containers left one by another name: made again, too.
     again = "--no-recreate" if stays else "--force-recreate"
-    address = model_changes.api(host_is.derived)
+    address = model_changes.api(now.derived)
     whose = "foreign" if foreign else "ours"
     back = container.by_compose(asked, found) if found else ()
-    yield root_script(RUN, again, *address, name, container.before(asked), whose, *back)
-    still = container.differences(host_is.derived, known().facts)
-    if still:
-        yield fails(f"the container was made again, but {still[0]}")
+    yield script(RUN, again, *address, name, container.before(asked), whose, *back)
+    if still := container.differences(now.derived, target.known().facts):
+        raise StepFailed(f"the container was made again, but {still[0]}")
+
+
+# The port is guarded before a container listens.
+STEPS = (
+    files("port's rules", port.program, 'sh -n "$1"'),
+    files("port's unit", port.unit, VERIFIED),
+    enabled("port's guard", port.UNIT_NAME, port.unguarded),
+    # Before the file names it: at a boot in between there would be none.
+    Step("image", pull, ("containers", "disk")),
+    Step("volume of the models", make_volume, ("containers", "model_store")),
+    files("compose file", compose.file, VALID),
+    Step("container", run, CHANGING),
+    files("unit", changes.unit, VERIFIED),
+    enabled("container at every boot", changes.UNIT_NAME, changes.unstarted),
+)

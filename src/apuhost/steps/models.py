@@ -3,9 +3,6 @@
 import json
 import secrets
 
-from pyinfra import host
-from pyinfra.api import deploy, operation
-
 from apuhost.changes import models as changes
 from apuhost.changes import offer, store
 from apuhost.changes.scripts import LOCK
@@ -13,17 +10,10 @@ from apuhost.errors import ApuhostError
 from apuhost.host_facts import HostFacts
 from apuhost.probes import files, model_store
 from apuhost.settings.models import PinnedModel
-from deploy.facts import Known, RootOutput, known
-from deploy.fetch import CLEAN, FETCH
-from deploy.operations import (
-    Commands,
-    asks_host,
-    fails,
-    root_script,
-    told_script,
-    write_files,
-)
-from deploy.units import VERIFIED, enable
+from apuhost.steps import Known, Step, StepFailed, Target, Work, script, told
+from apuhost.steps.fetch import CLEAN, FETCH
+from apuhost.steps.files import files as written
+from apuhost.steps.units import VERIFIED, enabled
 
 CHANGING = ("model_store", "ollama_api", "units", "disk")
 
@@ -115,97 +105,91 @@ esac
 """
 
 
-@deploy("models")
-def models() -> None:
-    """Every model of the list, then the unit that loads those that are to be loaded."""
-    keep(name="models' manifests")
-    pull(name="models")
-    set_parameters(name="models' parameters")
-    write_files(name="preload", changes=changes.program, check='bash -n "$1"')
-    write_files(name="preload's unit", changes=changes.unit, check=VERIFIED)
-    enable(name="models are loaded", unit=changes.UNIT_NAME, due=changes.unloaded)
-
-
-@operation()
-@asks_host(CHANGING)
-def keep(host_is: Known) -> Commands:
+def keep(target: Target) -> Work:
     """Keep a copy of manifests that the store has as their registries gave them."""
-    due = [m for m in host_is.settings.models.models_list if changes.keep(m, host_is.facts)]
+    now = target.known()
+    due = [m for m in now.settings.models.models_list if changes.keep(m, now.facts)]
     if not due:
-        host.noop("every manifest is kept")
+        target.nothing_due("every manifest is kept")
     for model in due:
-        yield from _keep(model, host_is.facts)
-    still = [m for m in due if changes.keep(m, known().facts)]
+        yield from _keep(model, now.facts)
+    still = [m for m in due if changes.keep(m, target.known().facts)]
     if still:
-        yield fails(f"the manifest of {still[0].name} was copied, and is not kept")
+        raise StepFailed(f"the manifest of {still[0].name} was copied, and is not kept")
 
 
-def _keep(model: PinnedModel, facts: HostFacts) -> Commands:
+def _keep(model: PinnedModel, facts: HostFacts) -> Work:
     found = changes.given(model, facts)
     if found:
         params = next((offer.blob(each, facts) for each in found.layers if each.is_params), "")
         kept_at = offer.kept_at(model.name, facts)
-        yield root_script(KEEP, "", kept_at, found.path, found.digest, params)
+        yield script(KEEP, "", kept_at, found.path, found.digest, params)
 
 
-@operation()
-@asks_host(CHANGING)
-def pull(host_is: Known) -> Commands:
+def pull(target: Target) -> Work:
     """Ask the registry what it offers, judge that, and only then pull."""
-    due = [m for m in host_is.settings.models.models_list if changes.pull(m, host_is.facts)]
+    now = target.known()
+    due = [m for m in now.settings.models.models_list if changes.pull(m, now.facts)]
     if not due:
-        host.noop("every model is here")
+        target.nothing_due("every model is here")
     for model in due:
         folder = f"/run/apuhost/offer-{secrets.token_hex(4)}"
         wrong = ""
         try:
-            yield from _pull(model, host_is, folder)
+            yield from _pull(model, target, now, folder)
         except ApuhostError as error:
             wrong = f"{model.name}: {error}"
-        yield root_script(FORGET, folder)
+        yield script(FORGET, folder)
         if wrong:
-            yield fails(wrong)
+            raise StepFailed(wrong)
 
 
-def _pull(model: PinnedModel, host_is: Known, folder: str) -> Commands:
-    source = offer.source(model.name, host_is.derived, host_is.facts)
-    yield root_script(OFFER, folder, *source)
-    answer = host.get_fact(RootOutput, script=files.command(f"{folder}/*"))
-    offered = model_store.parse_offer(answer)
-    facts = known().facts  # another model may have filled the disk meanwhile
-    locked = store.pinned(model, host_is.derived, facts)
-    wrong = offer.obstacles(locked, offered, host_is.derived, facts)
-    if wrong:
-        raise ApuhostError(f"not pulled: {'; '.join(wrong)}")
+def _pull(model: PinnedModel, target: Target, began: Known, folder: str) -> Work:
+    source = offer.source(model.name, began.derived, began.facts)
+    yield script(OFFER, folder, *source)
+    offered = model_store.parse_offer(target.output(files.command(f"{folder}/*")))
+    facts = target.known().facts  # another model may have filled the disk meanwhile
+    locked = store.pinned(model, began.derived, facts)
+    if wrong := offer.obstacles(locked, offered, began.derived, facts):
+        raise StepFailed(f"not pulled: {'; '.join(wrong)}")
     if not offer.here(model, offered, facts):
-        if host_is.settings.mirrored("models"):
+        if began.settings.mirrored("models"):
             manifest, blobs = store.manifest_at(model.name, facts), store.blobs(offered)
             into = str(facts.model_store.directory)
-            yield told_script(FETCH, folder, source[1], into, manifest, stdin=blobs)
+            yield told(FETCH, folder, source[1], into, manifest, stdin=blobs)
         else:
             body = json.dumps({"model": model.name, "stream": True})
-            yield told_script(PULL, folder, *changes.api(host_is.derived), stdin=body)
-        if not offer.here(model, offered, known().facts):
-            raise ApuhostError("its registry gave another manifest meanwhile: run again")
+            yield told(PULL, folder, *changes.api(began.derived), stdin=body)
+        if not offer.here(model, offered, target.known().facts):
+            raise StepFailed("its registry gave another manifest meanwhile: run again")
     params = f"{folder}/params" if any(each.is_params for each in offered.layers) else ""
     kept_at = offer.kept_at(model.name, facts)
-    yield root_script(KEEP, folder, kept_at, f"{folder}/manifest", offered.digest, params)
-    still = changes.pull(model, known().facts)
-    if still:
-        raise ApuhostError(f"pulled, but {still[0]}")
+    yield script(KEEP, folder, kept_at, f"{folder}/manifest", offered.digest, params)
+    if still := changes.pull(model, target.known().facts):
+        raise StepFailed(f"pulled, but {still[0]}")
 
 
-@operation()
-@asks_host(CHANGING)
-def set_parameters(host_is: Known) -> Commands:
+def set_parameters(target: Target) -> Work:
     """Set parameters in the model itself, under the same name: its weights stay as they are."""
-    due = [m for m in host_is.settings.models.models_list if changes.unset(m, host_is.facts)]
+    now = target.known()
+    due = [m for m in now.settings.models.models_list if changes.unset(m, now.facts)]
     if not due:
-        host.noop("every model has its parameters")
+        target.nothing_due("every model has its parameters")
     for model in due:
-        parameters = changes.wanted(model, host_is.facts)
+        parameters = changes.wanted(model, now.facts)
         body = json.dumps({"model": model.name, "from": model.name, "parameters": parameters})
-        yield root_script(SET, *changes.api(host_is.derived), stdin=body)
-    still = [m for m in due if changes.unset(m, known().facts)]
+        yield script(SET, *changes.api(now.derived), stdin=body)
+    still = [m for m in due if changes.unset(m, target.known().facts)]
     if still:
-        yield fails(f"Ollama did not take {changes.unset(still[0], known().facts)[0]}")
+        raise StepFailed(f"Ollama did not take {changes.unset(still[0], target.known().facts)[0]}")
+
+
+# Every model of the list, then the unit that loads those that are to be loaded.
+STEPS = (
+    Step("models' manifests", keep, CHANGING),
+    Step("models", pull, CHANGING),
+    Step("models' parameters", set_parameters, CHANGING),
+    written("preload", changes.program, 'bash -n "$1"'),
+    written("preload's unit", changes.unit, VERIFIED),
+    enabled("models are loaded", changes.UNIT_NAME, changes.unloaded),
+)

@@ -2,19 +2,16 @@
 
 from collections.abc import Callable
 
-from pyinfra import host
-from pyinfra.api import deploy, operation
-
 from apuhost.changes import bundled, certificate
 from apuhost.changes import serving as changes
 from apuhost.changes.scripts import LOCK
 from apuhost.derived import Derived
 from apuhost.host_facts import HostFacts
 from apuhost.probes.mirror_serving import AUTHORITY, FILES, MARK, REGISTRY, STORE
-from deploy.facts import Known, known
-from deploy.operations import Commands, asks_host, fails, root_script, write_files
-from deploy.packages import CHANGING as PACKAGES_CHANGING
-from deploy.units import ENABLE, VERIFIED
+from apuhost.steps import Step, StepFailed, Target, Work, script
+from apuhost.steps.files import files
+from apuhost.steps.packages import CHANGING as PACKAGES_CHANGING
+from apuhost.steps.units import ENABLE, VERIFIED
 
 CHANGING = ("mirror", "mirror_serving", "units", "firewall")
 
@@ -97,76 +94,70 @@ exit "$status" """
 Due = Callable[[Derived, HostFacts], tuple[str, ...]]
 
 
-@deploy("mirror's host")
-def serving() -> None:
-    """Packages of the bundle, its images in the registry's form, certificate, both services."""
-    install(name="what serves")
-    serve(name="the bundle is served")
-    certify(name="the mirror's certificate")
-    write_files(name="nginx", changes=changes.files_configuration, check=NGINX)
-    write_files(name="registry", changes=changes.registry_configuration)
-    write_files(name="units of the mirror", changes=changes.units, check=VERIFIED)
-    start(name="registry runs", unit=REGISTRY, due=changes.unregistered)
-    start(name="nginx runs", unit=FILES, due=changes.unshared)
-    retire(name="what no registry reads")
-
-
-@operation()
-@asks_host((*PACKAGES_CHANGING, *CHANGING))
-def install(host_is: Known) -> Commands:
+def install(target: Target) -> Work:
     """Install what the host lacks to serve, from the bundle that it is to serve."""
-    missing, lock = changes.packages(host_is.derived, host_is.facts), host_is.facts.mirror.lock
+    now = target.known()
+    missing, lock = changes.packages(now.derived, now.facts), now.facts.mirror.lock
     if not missing or lock is None:
-        host.noop("every package is installed, or none is needed")
+        target.nothing_due("every package is installed, or none is needed")
         return
-    yield root_script(INSTALL, str(lock.serial), lock.target.suite, *missing)
-    still = changes.packages(host_is.derived, known().facts)
-    if still:
-        yield fails(f"apt ran, but did not install {', '.join(still)}")
+    yield script(INSTALL, str(lock.serial), lock.target.suite, *missing)
+    if still := changes.packages(now.derived, target.known().facts):
+        raise StepFailed(f"apt ran, but did not install {', '.join(still)}")
 
 
-@operation()
-@asks_host(CHANGING)
-def serve(host_is: Known) -> Commands:
+def serve(target: Target) -> Work:
     """Give the registry its tree, and lead the files' server to the bundle."""
-    lock = host_is.facts.mirror.lock
-    if lock is None or not changes.unserved(host_is.derived, host_is.facts):
-        host.noop("it is served, or another host serves")
+    now = target.known()
+    lock = now.facts.mirror.lock
+    if lock is None or not changes.unserved(now.derived, now.facts):
+        target.nothing_due("it is served, or another host serves")
         return
     names = (changes.tree(lock), str(lock.serial))
-    yield root_script(SERVE, *names, stdin=changes.listing(lock))
+    yield script(SERVE, *names, stdin=changes.listing(lock))
 
 
-@operation()
-@asks_host(CHANGING)
-def certify(host_is: Known) -> Commands:
+def certify(target: Target) -> Work:
     """Make the CA and the certificate, as far as they are due."""
-    if not changes.uncertified(host_is.derived, host_is.facts):
-        host.noop("it holds, or another host serves")
+    now = target.known()
+    if not changes.uncertified(now.derived, now.facts):
+        target.nothing_due("it holds, or another host serves")
         return
-    yield root_script(certificate.SCRIPT, certificate.alternative(host_is.settings.mirror))
+    yield script(certificate.SCRIPT, certificate.alternative(now.settings.mirror))
 
 
-@operation()
-@asks_host(CHANGING)
-def start(host_is: Known, unit: str, due: Due) -> Commands:
-    """Enable a unit, start it anew, and wait until it shows its certificate.
+def answering(name: str, unit: str, due: Due) -> Step:
+    """A step that enables a unit, starts it anew, and waits until it shows its certificate."""
 
-    + unit: its name
-    + due: what tells from the host's facts why it must be started
-    """
-    if not due(host_is.derived, host_is.facts):
-        host.noop(f"{unit} is as it should be")
-        return
-    yield root_script(START, unit, *changes.answers(unit, host_is.derived))
+    def work(target: Target) -> Work:
+        now = target.known()
+        if not due(now.derived, now.facts):
+            target.nothing_due(f"{unit} is as it should be")
+            return
+        yield script(START, unit, *changes.answers(unit, now.derived))
+
+    return Step(name, work, CHANGING)
 
 
-@operation()
-@asks_host(CHANGING)
-def retire(host_is: Known) -> Commands:
+def retire(target: Target) -> Work:
     """Remove the registry's trees of other bundles, when it reads its own."""
-    gone = changes.outdated_trees(host_is.derived, host_is.facts)
+    now = target.known()
+    gone = changes.outdated_trees(now.derived, now.facts)
     if not gone:
-        host.noop("nothing goes")
+        target.nothing_due("nothing goes")
         return
-    yield root_script(RETIRE, *gone)
+    yield script(RETIRE, *gone)
+
+
+# Packages of the bundle, its images in the registry's form, certificate, both services.
+STEPS = (
+    Step("what serves", install, (*PACKAGES_CHANGING, *CHANGING)),
+    Step("the bundle is served", serve, CHANGING),
+    Step("the mirror's certificate", certify, CHANGING),
+    files("nginx", changes.files_configuration, NGINX),
+    files("registry", changes.registry_configuration),
+    files("units of the mirror", changes.units, VERIFIED),
+    answering("registry runs", REGISTRY, changes.unregistered),
+    answering("nginx runs", FILES, changes.unshared),
+    Step("what no registry reads", retire, CHANGING),
+)

@@ -2,14 +2,11 @@
 
 import secrets
 
-from pyinfra import host
-from pyinfra.api import deploy, operation
-
 from apuhost.changes import kernel as changes
 from apuhost.changes.scripts import DPKG_IS_IDLE, LOCK
 from apuhost.probes import files, grub_cfg
-from deploy.facts import Known, RootOutput, known
-from deploy.operations import Commands, asks_host, fails, root_script, write_files
+from apuhost.steps import Step, StepFailed, Target, Work, script
+from apuhost.steps.files import files as written
 
 CHANGING = ("kernel", "boot", "loader", "grub_cfg", "disk")
 
@@ -56,44 +53,39 @@ rm -f "$new.from"
 UPDATE_INITRAMFS = f"set -e\n{LOCK}\nupdate-initramfs -u -k all"
 
 
-@deploy("kernel")
-def kernel() -> None:
-    """Every step asks the host what is due, so an interrupted run is healed by the next one."""
-    write_files(name="GRUB drop-in", changes=changes.drop_in, check='sh -n "$1"')
-    write_files(name="our keys in other GRUB files", changes=changes.grub_files, check='sh -n "$1"')
-    write_files(name="our keys in modprobe.d", changes=changes.module_options)
-    update_initramfs(name="initramfs")
-    build_grub_cfg(name="grub.cfg")
-
-
-@operation()
-@asks_host(CHANGING)
-def update_initramfs(host_is: Known) -> Commands:
+def update_initramfs(target: Target) -> Work:
     """Build the initramfs of every kernel again when it holds an older modprobe.d."""
-    if not changes.initramfs(host_is.derived, host_is.facts):
-        host.noop("no initramfs is stale")
+    now = target.known()
+    if not changes.initramfs(now.derived, now.facts):
+        target.nothing_due("no initramfs is stale")
         return
-    yield root_script(UPDATE_INITRAMFS)
-    still = changes.initramfs(host_is.derived, known().facts)
-    if still:
-        yield fails(
+    yield script(UPDATE_INITRAMFS)
+    after = target.known()
+    if still := changes.initramfs(after.derived, after.facts):
+        raise StepFailed(
             f"update-initramfs ran, but the initramfs {still[0]}: see update-initramfs.conf"
         )
 
 
-@operation()
-@asks_host(CHANGING)
-def build_grub_cfg(host_is: Known) -> Commands:
+def build_grub_cfg(target: Target) -> Work:
     """Build grub.cfg beside the real one, check it, and only then put it in place."""
-    derived = host_is.derived
-    if not changes.grub_cfg_reasons(derived, host_is.facts):
-        host.noop("grub.cfg holds the wanted line")
+    derived, facts = target.known().derived, target.known().facts
+    if not changes.grub_cfg_reasons(derived, facts):
+        target.nothing_due("grub.cfg holds the wanted line")
         return
     new = f"{changes.GRUB_CFG}.apuhost-{secrets.token_hex(4)}"
-    yield root_script(BUILD, new)
-    menu = grub_cfg.parse(host.get_fact(RootOutput, script=files.command(new)))
-    wrong = grub_cfg.lacking(menu, derived.kernel_parameters, derived.removed_keys)
-    if wrong:
-        yield fails(f"the new boot menu was not activated: {wrong[0]} ({new} holds it)")
-    else:
-        yield root_script(ACTIVATE, new, *menu.kernel_files)
+    yield script(BUILD, new)
+    menu = grub_cfg.parse(target.output(files.command(new)))
+    if wrong := grub_cfg.lacking(menu, derived.kernel_parameters, derived.removed_keys):
+        raise StepFailed(f"the new boot menu was not activated: {wrong[0]} ({new} holds it)")
+    yield script(ACTIVATE, new, *menu.kernel_files)
+
+
+# Every step asks the host what is due, so an interrupted run is healed by the next one.
+STEPS = (
+    written("GRUB drop-in", changes.drop_in, 'sh -n "$1"'),
+    written("our keys in other GRUB files", changes.grub_files, 'sh -n "$1"'),
+    written("our keys in modprobe.d", changes.module_options),
+    Step("initramfs", update_initramfs, CHANGING),
+    Step("grub.cfg", build_grub_cfg, CHANGING),
+)

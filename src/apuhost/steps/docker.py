@@ -1,24 +1,14 @@
 """The docker role on a host: an engine that keeps its containers, whoever installed it."""
 
-from pyinfra import host
-from pyinfra.api import deploy, operation
-
 from apuhost.changes import docker as changes
 from apuhost.changes import docker_ce, needed, site_ca
 from apuhost.changes.scripts import LOCK
 from apuhost.probes.daemon_json import DROP_INS
 from apuhost.probes.units import RELOADED
-from deploy.facts import Known, known
-from deploy.operations import (
-    Commands,
-    asks_host,
-    fails,
-    root_script,
-    write_file,
-    write_files,
-)
-from deploy.packages import APT, install, join, supplied
-from deploy.packages import CHANGING as PACKAGES_CHANGING
+from apuhost.steps import Step, StepFailed, Target, Work, script
+from apuhost.steps.files import files, write
+from apuhost.steps.packages import APT, installed, joined, supplied
+from apuhost.steps.packages import CHANGING as PACKAGES_CHANGING
 
 CHANGING = (
     "docker", "daemon_json", "containers", "units", "firewall", "ollama_api", "model_store",
@@ -118,109 +108,98 @@ get install -y --no-install-recommends -- "$@"
 """
 
 
-@deploy("network")
-def network() -> None:
-    """The site's certificates and proxy, before anything is downloaded."""
-    write_files(name="proxy and site certificates", changes=changes.network)
-    trust(name="trusted certificates")
-
-
-@deploy("docker")
-def docker() -> None:
-    """daemon.json comes before the engine, so that its first start has it."""
-    daemon_json(name="daemon.json")
-    key(name="Docker's key")
-    write_files(name="Docker's package source", changes=docker_ce.repository)
-    replace(name="Docker of Docker's own packages")
-    install(name="Docker", missing=(changes.packages,))
-    start(name="Docker runs")
-    restart(name="Docker has its settings")
-    join(name="group docker", members=changes.members)
-
-
-@deploy("certificates that go")
-def retire_certificates() -> None:
-    """What nobody asks for any more, after the containers that mounted it were made again."""
-    remove_certificates(name="site certificates that nobody asks for")
-    trust(name="trusted certificates")
-    restart(name="Docker trusts them no more")
-
-
-@operation()
-@asks_host(("units",))
-def remove_certificates(host_is: Known) -> Commands:
+def remove_certificates(target: Target) -> Work:
     """Remove the site's certificates when no container mounts them."""
-    due = site_ca.leaving(host_is.derived, host_is.facts)
-    if not due or site_ca.mounting(host_is.facts):
-        host.noop("nothing goes")
+    now = target.known()
+    due = site_ca.leaving(now.derived, now.facts)
+    if not due or site_ca.mounting(now.facts):
+        target.nothing_due("nothing goes")
         return
-    yield root_script(OUTDATE)
-    yield write_file(due[0], ":")
+    yield script(OUTDATE)
+    yield write(due[0], ":")
 
 
-@operation()
-@asks_host(("units",))
-def trust(host_is: Known) -> Commands:
+def trust(target: Target) -> Work:
     """Make the site's certificates part of what every program trusts."""
-    if not site_ca.untrusted(host_is.derived, host_is.facts):
-        host.noop("certificates are as they should be")
+    now = target.known()
+    if not site_ca.untrusted(now.derived, now.facts):
+        target.nothing_due("certificates are as they should be")
         return
-    yield root_script(supplied(TRUST, host_is))
+    yield script(supplied(TRUST, now))
 
 
-@operation()
-@asks_host(CHANGING)
-def daemon_json(host_is: Known) -> Commands:
+def set_daemon_json(target: Target) -> Work:
     """Set our keys of daemon.json; reload where that is enough."""
-    due = changes.daemon_file(host_is.derived, host_is.facts)
+    now = target.known()
+    due = changes.daemon_file(now.derived, now.facts)
     if not due:
-        host.noop("daemon.json has our keys")
+        target.nothing_due("daemon.json has our keys")
         return
-    yield write_file(due[0], VALID)
-    if changes.reloads(due[0], host_is.facts):
-        yield root_script(RELOAD)
+    yield write(due[0], VALID)
+    if changes.reloads(due[0], now.facts):
+        yield script(RELOAD)
 
 
-@operation()
-@asks_host((*PACKAGES_CHANGING, "apt_sources"))
-def key(host_is: Known) -> Commands:
+def fetch_key(target: Target) -> Work:
     """Docker's key, before the source that apt reads by it."""
-    if not docker_ce.key(host_is.derived, host_is.facts):
-        host.noop("it is not needed, or here")
+    now = target.known()
+    if not docker_ce.key(now.derived, now.facts):
+        target.nothing_due("it is not needed, or here")
         return
-    yield root_script(KEY, docker_ce.FINGERPRINT, docker_ce.KEYRING)
+    yield script(KEY, docker_ce.FINGERPRINT, docker_ce.KEYRING)
 
 
-@operation()
-@asks_host((*PACKAGES_CHANGING, *CHANGING))
-def replace(host_is: Known) -> Commands:
+def replace(target: Target) -> Work:
     """Docker's own packages in, and out what cannot stand beside them."""
-    gone = docker_ce.conflicting(host_is.derived, host_is.facts)
+    now = target.known()
+    gone = docker_ce.conflicting(now.derived, now.facts)
     if not gone:
-        host.noop("nothing stands in the way of Docker's packages")
+        target.nothing_due("nothing stands in the way of Docker's packages")
         return
-    missing = changes.packages(host_is.derived, host_is.facts)
+    missing = changes.packages(now.derived, now.facts)
     going = (f"{name}-" for name in gone)
-    yield root_script(supplied(REPLACE, host_is), " ".join(gone), *missing, *going)
+    yield script(supplied(REPLACE, now), " ".join(gone), *missing, *going)
 
 
-@operation()
-@asks_host(CHANGING)
-def start(host_is: Known) -> Commands:
+def start(target: Target) -> Work:
     """Start the engine, now and at every boot."""
-    if not changes.stopped(host_is.derived, host_is.facts):
-        host.noop("it runs")
+    now = target.known()
+    if not changes.stopped(now.derived, now.facts):
+        target.nothing_due("it runs")
         return
-    yield root_script(START)
-    if not known().facts.docker.active:
-        yield fails("dockerd does not start: journalctl -u docker.service says why")
+    yield script(START)
+    if not target.known().facts.docker.active:
+        raise StepFailed("dockerd does not start: journalctl -u docker.service says why")
 
 
-@operation()
-@asks_host(CHANGING)
-def restart(host_is: Known) -> Commands:
+def restart(target: Target) -> Work:
     """Restart dockerd when a file that it read at its start is newer; containers run on."""
-    if not changes.outdated(host_is.facts):
-        host.noop("dockerd has read everything")
+    if not changes.outdated(target.known().facts):
+        target.nothing_due("dockerd has read everything")
         return
-    yield root_script(RESTART)
+    yield script(RESTART)
+
+
+TRUSTED = Step("trusted certificates", trust, ("units",))
+
+# The site's certificates and proxy, before anything is downloaded.
+NETWORK = (files("proxy and site certificates", changes.network), TRUSTED)
+
+# daemon.json comes before the engine, so that its first start has it.
+STEPS = (
+    Step("daemon.json", set_daemon_json, CHANGING),
+    Step("Docker's key", fetch_key, (*PACKAGES_CHANGING, "apt_sources")),
+    files("Docker's package source", docker_ce.repository),
+    Step("Docker of Docker's own packages", replace, (*PACKAGES_CHANGING, *CHANGING)),
+    installed("Docker", changes.packages),
+    Step("Docker runs", start, CHANGING),
+    Step("Docker has its settings", restart, CHANGING),
+    joined("group docker", changes.members),
+)
+
+# What nobody asks for any more, after the containers that mounted it were made again.
+RETIRING = (
+    Step("site certificates that nobody asks for", remove_certificates, ("units",)),
+    TRUSTED,
+    Step("Docker trusts them no more", restart, CHANGING),
+)

@@ -2,16 +2,12 @@
 
 from collections.abc import Callable, Iterable
 
-from pyinfra import host
-from pyinfra.api import operation
-
 from apuhost.changes.scripts import LOCK
 from apuhost.derived import Derived
 from apuhost.host_facts import HostFacts
 from apuhost.probes.mirror import APT_OPTIONS
 from apuhost.probes.mirror import LOCK as LOCK_OF_MIRROR
-from deploy.facts import Known, known
-from deploy.operations import Commands, asks_host, fails, root_script
+from apuhost.steps import Known, Step, StepFailed, Target, Work, script
 
 CHANGING = (
     "packages", "kernel", "boot", "loader", "accounts", "nodes", "docker", "units", "containers",
@@ -52,42 +48,41 @@ Wanted = Callable[[Derived, HostFacts], Iterable[str]]
 Members = Callable[[Derived, HostFacts], Iterable[tuple[str, str]]]
 
 
-@operation()
-@asks_host(CHANGING)
-def install(host_is: Known, missing: tuple[Wanted, ...]) -> Commands:
-    """Install the packages that a host lacks, in one run of apt.
+def installed(name: str, *missing: Wanted) -> Step:
+    """A step that installs the packages which `missing` tell, in one run of apt."""
 
-    + missing: what tells the missing packages' names from the host's facts
-    """
-    names = _missing(missing, host_is)
-    if not names:
-        host.noop("every package is installed")
-        return
-    yield root_script(supplied(INSTALL, host_is), *names)
-    still = _missing(missing, known())
-    if still:
-        yield fails(f"apt ran, but did not install {', '.join(still)}")
+    def work(target: Target) -> Work:
+        now = target.known()
+        names = _missing(missing, now)
+        if not names:
+            target.nothing_due("every package is installed")
+            return
+        yield script(supplied(INSTALL, now), *names)
+        if still := _missing(missing, target.known()):
+            raise StepFailed(f"apt ran, but did not install {', '.join(still)}")
+
+    return Step(name, work, CHANGING)
 
 
-def supplied(script: str, host_is: Known) -> str:
+def supplied(text: str, now: Known) -> str:
     """A script that begins with APT, for a host that may get its packages from a mirror alone."""
-    given = host_is.settings.mirrored("apt")
-    return f"from='{APT_OPTIONS}'\n{script}" if given else script
+    given = now.settings.mirrored("apt")
+    return f"from='{APT_OPTIONS}'\n{text}" if given else text
 
 
-def _missing(wanted: Iterable[Wanted], host_is: Known) -> tuple[str, ...]:
-    return tuple(name for each in wanted for name in each(host_is.derived, host_is.facts))
+def _missing(wanted: Iterable[Wanted], now: Known) -> tuple[str, ...]:
+    return tuple(name for each in wanted for name in each(now.derived, now.facts))
 
 
-@operation()
-@asks_host(("accounts",))
-def join(host_is: Known, members: Members) -> Commands:
-    """Let users join groups.
+def joined(name: str, members: Members) -> Step:
+    """A step that lets users join groups, both told by `members`."""
 
-    + members: what tells the users and groups that are due, from the host's facts
-    """
-    due = tuple(members(host_is.derived, host_is.facts))
-    if not due:
-        host.noop("every user is in the groups")
-    for user, group in due:
-        yield root_script(JOIN, user, group)
+    def work(target: Target) -> Work:
+        now = target.known()
+        due = tuple(members(now.derived, now.facts))
+        if not due:
+            target.nothing_due("every user is in the groups")
+        for user, group in due:
+            yield script(JOIN, user, group)
+
+    return Step(name, work, ("accounts",))

@@ -2,14 +2,10 @@
 
 from collections.abc import Callable
 
-from pyinfra import host
-from pyinfra.api import operation
-
 from apuhost.changes.scripts import LOCK
 from apuhost.derived import Derived
 from apuhost.host_facts import HostFacts
-from deploy.facts import Known
-from deploy.operations import Commands, asks_host, root_script
+from apuhost.steps import Step, Target, Work, script
 
 CHANGING = ("units", "containers", "firewall", "ollama_api", "model_store")
 
@@ -35,15 +31,14 @@ systemctl restart -- "$1" || {{ journalctl -u "$1" -b -n 20 --no-pager -o cat >&
 Due = Callable[[Derived, HostFacts], tuple[str, ...]]
 
 
-@operation()
-@asks_host(CHANGING)
-def enable(host_is: Known, unit: str, due: Due) -> Commands:
-    """Enable a unit and start it anew.
+def enabled(name: str, unit: str, due: Due) -> Step:
+    """A step that enables a unit and starts it anew, for what `due` tells from the host's facts."""
 
-    + unit: its name
-    + due: what tells from the host's facts why it must be started
-    """
-    if not due(host_is.derived, host_is.facts):
-        host.noop(f"{unit} is as it should be")
-        return
-    yield root_script(ENABLE, unit)
+    def work(target: Target) -> Work:
+        now = target.known()
+        if not due(now.derived, now.facts):
+            target.nothing_due(f"{unit} is as it should be")
+            return
+        yield script(ENABLE, unit)
+
+    return Step(name, work, CHANGING)

@@ -1,0 +1,49 @@
+"""The order of a deploy: which steps of which role come when.
+
+Packages and firmware come before the one reboot, since only a boot loads firmware; Ollama after it,
+since it looks for GPUs once, when it starts.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from apuhost.steps import Step, boot, docker, kernel, mirror, models, ollama, serving, vulkan
+from apuhost.steps.admission import ADMIT, ADMIT_CONTAINERS
+from apuhost.steps.reboot import REBOOT_STEP
+
+
+@dataclass(frozen=True)
+class Part:
+    """Steps that belong together; without a role they are taken on every host."""
+
+    name: str
+    role: str
+    steps: tuple[Step, ...]
+
+    def label(self, step: Step) -> str:
+        """What a step is called in the whole."""
+        return f"{self.name} | {step.name}" if self.name else step.name
+
+
+ORDER = (
+    Part("", "", (ADMIT,)),
+    Part("mirror | mirror's host", "mirror", serving.STEPS),
+    Part("mirror", "mirror", mirror.STEPS),
+    Part("kernel", "kernel", kernel.STEPS),
+    Part("network", "docker", docker.NETWORK),
+    Part("vulkan", "vulkan", vulkan.STEPS),
+    Part("docker", "docker", docker.STEPS),
+    Part("", "", (REBOOT_STEP, ADMIT_CONTAINERS)),
+    Part("ollama", "ollama", ollama.STEPS),
+    Part("certificates that go", "docker", docker.RETIRING),
+    Part("models", "models", models.STEPS),
+    Part("boot", "boot", boot.STEPS),
+    Part("bundle", "mirror", mirror.REMEMBERING),
+)
+
+
+def steps() -> Iterator[tuple[str, str, Step]]:
+    """Every step with its label and its role, in order."""
+    for part in ORDER:
+        for step in part.steps:
+            yield part.label(step), part.role, step
