@@ -12,6 +12,7 @@ from apuhost import settings
 from apuhost.round_trip import DECIDING, Reading
 from apuhost.steps import Known
 from apuhost.steps.known import read
+from apuhost.steps.order import Part
 
 
 class RootOutput(FactBase[str]):
@@ -65,13 +66,10 @@ def forget(names: Iterable[str] = DECIDING) -> None:
         _readings.get(host.name, {}).pop(name, None)
 
 
-def wants(role: str) -> bool:
-    """Whether the role is applied to the current host, as "" is to every one.
-
-    Wrong settings are for `admit` to tell.
-    """
+def takes(part: Part) -> bool:
+    """Whether the current host takes a part of the deploy; wrong settings `admit` tells."""
     resolved, _ = settings.resolve(host.name, _data())
-    return not role or (resolved is not None and role in resolved.applied)
+    return not part.role if resolved is None else part.of(resolved)
 
 
 def _read(readings: dict[str, Reading]) -> Known:

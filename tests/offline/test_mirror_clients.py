@@ -10,6 +10,7 @@ from tests.support import mirrored, stack
 from tests.support.hosts import host_facts, settings
 from tests.support.mirrored import ADDRESS, CA, IMAGE, REGISTRY, asked, client, files, supplied
 from tests.support.stack import framed
+from tests.support.verdicts import also
 
 from apuhost.changes import compose, docker, docker_ce, image, offer, ollama, store, supply, vulkan
 from apuhost.changes.host import plan
@@ -76,7 +77,7 @@ def test_a_host_that_was_led_has_nothing_due() -> None:
 
 def test_what_the_mirror_gives_no_more_goes() -> None:
     found = written(supplied(), mirror_parts=["models"])
-    assert found == {mirror.SOURCE: "", HOSTS_TOML: ""}
+    assert found == {mirror.SOURCE: "", HOSTS_TOML: "", CA_CRT: ""}
 
 
 def test_without_a_lock_nothing_is_known() -> None:
@@ -85,8 +86,73 @@ def test_without_a_lock_nothing_is_known() -> None:
 
 def test_a_host_whose_inventory_names_no_mirror_is_not_touched() -> None:
     found = plan(settings(), client())
-    assert [role.role for role in found.roles if role.role == "mirror"] == []
     assert found.empty
+    assert not any("mirror" in note for note in found.notes)
+
+
+def left(facts: HostFacts, **data: object) -> dict[str, str]:
+    """What a plan writes of the mirror role."""
+    found = plan(settings(**data), facts)
+    return {
+        each.path: each.after
+        for role in found.roles
+        if role.role == "mirror"
+        for each in role.files
+    }
+
+
+CA_CRT = f"/etc/docker/certs.d/{REGISTRY}/ca.crt"
+FOREIGN_CA = "/etc/docker/certs.d/registry.lan/ca.crt"
+ALL_OF_IT = {mirror.SOURCE: "", supply.APT_CONF: "", HOSTS_TOML: "", CA_CRT: ""}
+
+
+def beside(facts: HostFacts, **changed: str | None) -> HostFacts:
+    """The same host with other files that the probe of the mirror reads; None: without one."""
+    parts = {each.path: each.text for each in facts.mirror.files} | changed
+    text = framed({path: text for path, text in parts.items() if text is not None})
+    return HostFacts(facts.host, facts.gathered, {**facts.readings, "mirror": Reading(text, 0)})
+
+
+def test_a_host_that_leaves_its_mirror_keeps_nothing_that_leads_there() -> None:
+    facts = beside(supplied(), **{FOREIGN_CA: "another's\n"})
+    assert left(facts) == ALL_OF_IT
+    (note,) = [each for each in plan(settings(), facts).notes if "/etc/apuhost/mirror" in each]
+    assert note.startswith("/etc/apuhost/mirror stays")
+    gone = beside(host_facts(), **{FOREIGN_CA: "another's\n"})
+    assert left(gone) == {}
+
+
+@pytest.mark.parametrize("lost", [(LOCK,), tuple(files())])
+def test_what_leads_there_goes_without_the_lock_too(lost: tuple[str, ...]) -> None:
+    """Our own file that leads to a registry tells whose certificate it is, where the CA is gone."""
+    assert left(beside(supplied(), **dict.fromkeys(lost))) == ALL_OF_IT
+
+
+def test_a_role_that_is_not_the_hosts_takes_nothing_back() -> None:
+    assert left(supplied(), host_roles=["vulkan", "docker"]) == {}
+
+
+def test_files_of_our_names_that_are_not_ours_stay() -> None:
+    facts = supplied()
+    texts = {
+        name: facts.readings[name].text.replace("Written by apuhost;", "Written by another.")
+        for name in ("apt_sources", "units")
+    }
+    assert left(also(facts, **texts)) == {HOSTS_TOML: "", CA_CRT: ""}
+
+
+def test_another_address_leaves_no_certificate_of_the_mirror_before() -> None:
+    """The CA that the host knows may be the new mirror's by then."""
+    other = "192.0.2.9"
+    for ca in (CA, CA.replace("MIIB", "MIIC")):
+        facts = beside(supplied(), **{CERTIFICATE: ca, FOREIGN_CA: "another's\n"})
+        found = written(facts, mirror_address=other)
+        assert found[CA_CRT] == ""
+        assert found[f"/etc/docker/certs.d/{other}:5000/ca.crt"] == ca
+        assert f"https://{other}:5000/" in found[HOSTS_TOML]
+        assert f"https://{other}:8443/apt" in found[mirror.SOURCE]
+        assert FOREIGN_CA not in found
+        assert written(facts, mirror_registry_port=5001)[CA_CRT] == ""
 
 
 def test_the_highest_serial_is_kept() -> None:

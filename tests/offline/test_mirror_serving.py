@@ -7,6 +7,7 @@ import pytest
 from tests.support import mirrors, stack
 from tests.support.hosts import NOW, host_facts, settings
 from tests.support.mirrors import ADDRESS, DAY_S, Kept
+from tests.support.taking import Still
 from tests.support.verdicts import also, failing, unread, verdict
 
 from apuhost.changes import RolePlan, serving
@@ -19,10 +20,13 @@ from apuhost.oci.storage import Storage
 from apuhost.probes import ParseError, mirror_serving
 from apuhost.probes.mirror import LOCK
 from apuhost.probes.mirror_serving import FILES, FILES_CONF, REGISTRY, REGISTRY_CONF
-from apuhost.steps import files
+from apuhost.steps import Script, files
+from apuhost.steps.mirror import LEAVING, STOP
+from apuhost.steps.order import ORDER
 from apuhost.verdicts import Layer, Status
 from apuhost.verdicts.refusals import by_topic
 
+END = LEAVING[0]
 TREE = serving.tree(mirrors.lock())
 BLOBS = "docker/registry/v2/blobs/sha256"
 REPOSITORIES = "docker/registry/v2/repositories"
@@ -148,6 +152,82 @@ def test_a_host_that_is_no_mirror_gets_nothing_of_it() -> None:
     assert serving.files(derived, facts) == ()
     assert serving.actions(derived, facts) == ()
     assert serving.notes(derived, facts) == ()
+
+
+def taken_back(facts: HostFacts, **data: object) -> RolePlan:
+    found = plan(settings(**data), facts)
+    return next(role for role in found.roles if role.role == "mirror")
+
+
+OF_SERVING = {FILES_CONF, REGISTRY_CONF, *(f"/etc/systemd/system/{each}" for each in mirrors.UNITS)}
+
+
+@pytest.mark.parametrize("data", [{}, {"mirror_address": ADDRESS}], ids=["none", "another's"])
+def test_a_host_that_is_the_mirror_no_more_does_not_listen(data: dict[str, object]) -> None:
+    found = taken_back(mirrors.served(), **data)
+    gone = {each.path for each in found.files if each.after == "" and each.path in OF_SERVING}
+    assert gone == OF_SERVING
+    done = {each.what: (each.how, each.why) for each in found.actions}
+    why = ("mirror_serve is off, and it is active and enabled",)
+    assert done == dict.fromkeys(mirrors.UNITS, ("stopped and disabled", why))
+    assert found.notes[0].startswith("bundles and the CA with its key stay: rm -r /var/lib/apuhost")
+
+
+@pytest.mark.parametrize(
+    ("changed", "why"),
+    [
+        ({"ActiveState": "activating", "UnitFileState": ""}, "activating"),
+        ({"ActiveState": "failed", "UnitFileState": "enabled"}, "enabled"),
+        ({"ActiveState": "inactive", "UnitFileState": "disabled"}, None),
+        ({"ActiveState": "inactive", "UnitFileState": "masked"}, None),
+    ],
+)
+def test_what_is_left_of_a_unit_is_ended(changed: dict[str, str], why: str | None) -> None:
+    off = {"ActiveState": "inactive", "UnitFileState": "disabled"}
+    both = {REGISTRY: changed, FILES: off}
+    facts = mirrors.mirror(Kept(mirrors.lock()), changed=both)
+    done = {each.what: each.why for each in taken_back(facts).actions}
+    assert done == ({REGISTRY: (f"mirror_serve is off, and it is {why}",)} if why else {})
+
+
+def test_a_deploy_stops_both_before_their_files_go() -> None:
+    first, *written, last = END.work(Still(settings(), mirrors.served()))
+    assert isinstance(first, Script)
+    assert isinstance(last, Script)
+    assert (first.text, set(first.arguments)) == (STOP, set(mirrors.UNITS))
+    gone = {each.change.path for each in written if isinstance(each, Script) and each.change}
+    assert (gone, len(written)) == (OF_SERVING, len(OF_SERVING))
+    assert "systemctl daemon-reload" in last.text
+    idle = Still(settings(), host_facts())
+    assert list(END.work(idle)) == []
+    assert idle.said == ["nothing serves that must not"]
+
+
+def test_what_a_mirror_left_is_taken_back_wherever_the_role_is_chosen() -> None:
+    (part,) = [each for each in ORDER if each.leaving]
+    assert END in part.steps
+    for asked, taken in (
+        (settings(), True),
+        (mirrors.asked(), True),
+        (settings(host_roles=["docker"]), False),
+    ):
+        assert part.of(asked) == taken
+    others = [each for each in ORDER if each.role == "mirror" and not each.leaving]
+    assert not any(each.of(settings()) for each in others)
+    assert all(each.of(mirrors.asked()) for each in others)
+
+
+def test_a_host_that_served_and_was_taken_back_has_nothing_due() -> None:
+    off = {"ActiveState": "inactive", "UnitFileState": "", "LoadState": "not-found"}
+    facts = mirrors.mirror(Kept(mirrors.lock()), changed=dict.fromkeys(mirrors.UNITS, off))
+    assert taken_back(facts).empty
+    assert taken_back(facts).notes == ()
+
+
+def test_a_host_that_serves_though_another_is_asked_to_is_told() -> None:
+    found = verdict(mirrors.served(), "mirror.serving", mirror_address=ADDRESS)
+    assert failing(found) == (Status.FAIL, Layer.LIVE)
+    assert FILES in found.observed
 
 
 def kept(**changes: Any) -> HostFacts:  # noqa: ANN401  (parts of several types)

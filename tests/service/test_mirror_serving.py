@@ -38,6 +38,7 @@ from apuhost.probes.mirror import LOCK
 from apuhost.probes.mirror_serving import FILES_CONF, REGISTRY_CONF, STORE, Serving
 from apuhost.rehearsal import certificates, ports, process, registries, state, stock
 from apuhost.rehearsal.state import Machine
+from apuhost.steps.mirror import STOP
 from apuhost.steps.serving import INSTALL, NGINX, RETIRE, SERVE, START
 
 LACKING = [
@@ -504,6 +505,18 @@ def test_a_bundle_without_packages_is_told_before_apt_is_asked(root: Root) -> No
     assert (done.returncode, done.stderr) == (
         *(1, "bundle 7 has no packages: lock and build it anew\n"),
     )
+
+
+@pytest.mark.parametrize("file", [True, False], ids=["whole", "its file is gone"])
+def test_what_must_not_listen_any_more_is_stopped_and_disabled(root: Root, file: bool) -> None:
+    """`systemctl disable` fails for a unit without a file, which runs on all the same."""
+    root.path("/etc/systemd/system").mkdir(parents=True)
+    if file:
+        give(root.path("/etc/systemd/system"), dict.fromkeys(mirrors.UNITS, "[Service]\n"))
+    root.program("systemctl")
+    assert root.run(STOP, *mirrors.UNITS).returncode == 0
+    each = ("stop --", "disable --quiet --") if file else ("stop --",)
+    assert root.said == [f"systemctl {do} {unit}" for unit in mirrors.UNITS for do in each]
 
 
 def started(root: Root, port: int, *name: str) -> Done:

@@ -62,7 +62,7 @@ def files(found: Lock | None = None, newest: str = "") -> dict[str, str]:
 
 def asked(facts: HostFacts, **data: object) -> Derived:
     """The reference inventory with the mirror."""
-    return derive(settings(mirror_address=ADDRESS, **data), facts)
+    return derive(settings(**{"mirror_address": ADDRESS, **data}), facts)
 
 
 def client(parts: Mapping[str, str] | None = None, /, **found: Any) -> HostFacts:  # noqa: ANN401

@@ -40,7 +40,7 @@ def plan(settings: Settings, facts: HostFacts) -> HostPlan:
         Unreadable: something that decides could not be read.
     """
     derived = derive(settings, facts)
-    applied = tuple(_role(role, derived, facts) for role in settings.applied)
+    applied = tuple(_role(role, derived, facts) for role in settings.chosen)
     return HostPlan((*applied, *_uncured(derived, facts)), reboot.planned(derived, facts, applied))
 
 

@@ -75,7 +75,7 @@ def notes(derived: Derived, facts: HostFacts) -> tuple[str, ...]:
 
 def packages(derived: Derived, facts: HostFacts) -> tuple[str, ...]:
     """The packages that the host lacks to serve."""
-    if not _serves(derived):
+    if not serves(derived):
         return ()
     return tuple(name for name in needed.MIRROR if name not in facts.packages.installed)
 
@@ -83,7 +83,7 @@ def packages(derived: Derived, facts: HostFacts) -> tuple[str, ...]:
 def unserved(derived: Derived, facts: HostFacts) -> tuple[str, ...]:
     """Why the registry's tree is made or the link of what is served moved."""
     lock = facts.mirror.lock
-    if not _serves(derived) or lock is None:
+    if not serves(derived) or lock is None:
         return ()
     found, why = facts.mirror_serving, []
     if tree(lock) not in found.trees:
@@ -96,7 +96,7 @@ def unserved(derived: Derived, facts: HostFacts) -> tuple[str, ...]:
 
 def uncertified(derived: Derived, facts: HostFacts) -> tuple[str, ...]:
     """Why the certificate is made."""
-    return certificate.due(derived, facts) if _serves(derived) else ()
+    return certificate.due(derived, facts) if serves(derived) else ()
 
 
 def listing(lock: Lock) -> str:
@@ -122,7 +122,7 @@ def served(lock: Lock) -> str:
 def outdated_trees(derived: Derived, facts: HostFacts) -> tuple[str, ...]:
     """Trees that no running registry reads: of other bundles, which may have gone."""
     lock = facts.mirror.lock
-    if not _serves(derived) or lock is None or unregistered(derived, facts):
+    if not serves(derived) or lock is None or unregistered(derived, facts):
         return ()
     return tuple(name for name in facts.mirror_serving.trees if name != tree(lock))
 
@@ -157,7 +157,7 @@ def unshared(derived: Derived, facts: HostFacts) -> tuple[str, ...]:
 
 
 def _unstarted(name: str, derived: Derived, facts: HostFacts) -> tuple[str, ...]:
-    if not _serves(derived) or facts.mirror.lock is None:
+    if not serves(derived) or facts.mirror.lock is None:
         return ()
     due_files = files(derived, facts)
     changing = tuple(f"{each.path} changes" for each in due_files if each.path in _OWN[name])
@@ -169,12 +169,13 @@ def _unstarted(name: str, derived: Derived, facts: HostFacts) -> tuple[str, ...]
 def _written(
     path: str, before: str | None, derived: Derived, facts: HostFacts
 ) -> tuple[FileChange, ...]:
-    if not _serves(derived) or facts.mirror.lock is None:
+    if not serves(derived) or facts.mirror.lock is None:
         return ()
     return owned(path, before, roles.render("mirror", path, values(derived, facts.mirror.lock)))
 
 
-def _serves(derived: Derived) -> bool:
+def serves(derived: Derived) -> bool:
+    """Whether the host is asked to."""
     return derived.settings.mirror.mirror_serve
 
 

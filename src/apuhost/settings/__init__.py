@@ -59,11 +59,15 @@ class Settings:
     host: HostSettings
 
     @property
+    def chosen(self) -> tuple[str, ...]:
+        """The roles of the host, in the order of a deploy."""
+        return tuple(role for role in ROLES if role in self.host.host_roles)
+
+    @property
     def applied(self) -> tuple[str, ...]:
-        """The roles of the host, in the order of a deploy: mirror only where one is named."""
-        chosen = self.host.host_roles
+        """The same, but mirror only where one is named: else what one left is taken back."""
         without = "" if self.mirror.mirror_address else "mirror"
-        return tuple(role for role in ROLES if role in chosen and role != without)
+        return tuple(role for role in self.chosen if role != without)
 
     def mirrored(self, part: Part) -> bool:
         """Whether the host gets this part from the mirror, and from nowhere else."""

@@ -7,6 +7,7 @@ since it looks for GPUs once, when it starts.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from apuhost.settings import Settings
 from apuhost.steps import Step, boot, docker, kernel, mirror, models, ollama, serving, vulkan
 from apuhost.steps.admission import ADMIT, ADMIT_CONTAINERS
 from apuhost.steps.reboot import REBOOT_STEP
@@ -14,11 +15,20 @@ from apuhost.steps.reboot import REBOOT_STEP
 
 @dataclass(frozen=True)
 class Part:
-    """Steps that belong together; without a role they are taken on every host."""
+    """Steps that belong together; without a role they are taken on every host.
+
+    Those that are `leaving` take back what a role left that is chosen, but has nothing to apply.
+    """
 
     name: str
     role: str
     steps: tuple[Step, ...]
+    leaving: bool = False
+
+    def of(self, settings: Settings) -> bool:
+        """Whether its steps are taken on a host of these settings."""
+        roles = settings.chosen if self.leaving else settings.applied
+        return not self.role or self.role in roles
 
     def label(self, step: Step) -> str:
         """What a step is called in the whole."""
@@ -27,6 +37,7 @@ class Part:
 
 ORDER = (
     Part("", "", (ADMIT,)),
+    Part("mirror that is left", "mirror", mirror.LEAVING, leaving=True),
     Part("mirror | mirror's host", "mirror", serving.STEPS),
     Part("mirror", "mirror", mirror.STEPS),
     Part("kernel", "kernel", kernel.STEPS),

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from hashlib import sha256
 
-from apuhost.changes import NOT_THERE, as_bytes, certificate
+from apuhost.changes import NOT_THERE, as_bytes, certificate, retiring
 from apuhost.changes import serving as changes
 from apuhost.derived import Derived
 from apuhost.host_facts import HostFacts, Unreadable
@@ -21,8 +21,7 @@ def serving(derived: Derived, facts: HostFacts) -> Verdict:
     asked = derived.settings.mirror
     question = Question("mirror.serving", f"images at {asked.registry}, files at {asked.files}")
     if not asked.mirror_serve:
-        other = Found(None, "another host is the mirror")
-        return judge(question, ((Layer.CONFIGURED, lambda: other),))
+        return judge(question, ((Layer.LIVE, lambda: _ended(derived, facts)),))
     return judge(
         question,
         (
@@ -33,6 +32,14 @@ def serving(derived: Derived, facts: HostFacts) -> Verdict:
             (Layer.EFFECTIVE, lambda: _certified(derived, facts)),
         ),
     )
+
+
+def _ended(derived: Derived, facts: HostFacts) -> Found:
+    """Who is no mirror any more must not listen as one."""
+    for each in retiring.actions(derived, facts):
+        said = f"systemctl status {each.what}: {'; '.join(each.why)}"
+        return Found(False, f"{each.what} is not ended, and another host is asked to", said, DEPLOY)
+    return Found(None, "another host is the mirror")
 
 
 def _kept(derived: Derived, facts: HostFacts) -> Found:
