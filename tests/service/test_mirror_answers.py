@@ -118,6 +118,14 @@ def test_what_apt_knows_of_the_mirror_is_read(host: Host) -> None:
     assert found.candidates.keys() >= {"libc6", "libjq1"}
 
 
+def test_apts_own_cache_stays_as_it_was(host: Host) -> None:
+    host.sh(f"apt-get -q {APT_OPTIONS} update; apt-cache policy")
+    kept = host.folder / "var/cache/apt/pkgcache.bin"
+    before = kept.stat()
+    host.sh(mirror_answers.COMMAND)
+    assert (kept.stat().st_ino, kept.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+
+
 DOCKER = """#!/bin/sh
 [ "$1 $2" = "manifest inspect" ] || exit 1
 case "$3" in

@@ -15,14 +15,18 @@ _ANSWER_S = 8
 _MOST_BYTES = 1024 * 1024
 
 TIMEOUT_S = 90
-"""apt makes its cache of the mirror's lists, as for apt_sources; then each image is asked for."""
+"""apt makes its cache of the mirror's lists, twice; then each image is asked for."""
+
+# apt's cache of the mirror alone stays in memory: on disk it would take the place of the one of all
+# sources, which whoever asks apt next would wait for (apt_sources, in every run).
+_ALONE = f"{APT_OPTIONS} -o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache="
 
 # The lock is JSON in lines (lockfile.as_text). Where an image is there: oci/storage.py.
 _READ = f"""
 if [ -r {SOURCE} ]; then
-  apt-cache {APT_OPTIONS} policy | sed -n 's/^ *-*[0-9][0-9]* \\([^ ]*:[^ ]* .*\\)/source \\1/p'
+  apt-cache {_ALONE} policy | sed -n 's/^ *-*[0-9][0-9]* \\([^ ]*:[^ ]* .*\\)/source \\1/p'
   sed -n 's/^ *"name": "\\([a-z0-9][a-z0-9.+-]*\\)",$/\\1/p' {LOCK} |
-    xargs -r apt-cache {APT_OPTIONS} policy |
+    xargs -r apt-cache {_ALONE} policy |
     awk '/^[^ ].*:$/ {{ name = substr($0, 1, length($0) - 1) }}
       /^  Candidate: [^(]/ {{ print "candidate", name, $2 }}'
 fi
