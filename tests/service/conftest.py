@@ -1,12 +1,15 @@
-"""A registry of tiny models, and machines that start stand-in servers on a fake llama-server."""
+"""Stand-in servers, a registry of tiny models; keys, a small bundle, a host that ssh reaches."""
 
+import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
-from tests.support import fake_llama_server, standin_server
+from tests.support import bundles, fake_llama_server, standin_server
+from tests.support.bundles import IDENTITY, public
+from tests.support.sshd import Sshd, sshd
 from tests.support.standin_server import Registry, Server
 
 from apuhost.rehearsal import ports
@@ -57,3 +60,37 @@ def fake_library(folder: Path) -> Path:
 def machine(tmp_path: Path, registry: Registry) -> Machine:
     """With an empty store."""
     return Machine(tmp_path, registry)
+
+
+@pytest.fixture(scope="session")
+def keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Keys that sign: ours, which is in the list `signers`, another, and one with a passphrase."""
+    folder = tmp_path_factory.mktemp("keys")
+    for name in ("ours", "other"):
+        bundles.key(folder / name)
+    bundles.key(folder / "locked", "a passphrase")
+    (folder / "signers").write_text(f"{IDENTITY} {public(folder / 'ours')}\n")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory: pytest.TempPathFactory, keys: Path) -> Path:
+    """A small bundle of ours: who changes something takes a copy."""
+    folder = tmp_path_factory.mktemp("made")
+    bundles.write(folder, keys / "ours")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sshd]:
+    """An sshd with a disk of its own."""
+    with sshd(tmp_path_factory.mktemp("sshd")) as started:
+        yield started
+
+
+@pytest.fixture
+def box(running: Sshd) -> Sshd:
+    """A host over ssh that has no bundle and knows no mirror."""
+    for folder in ("/var/lib/apuhost", "/etc/apuhost"):
+        shutil.rmtree(running.path(folder), ignore_errors=True)
+    return running

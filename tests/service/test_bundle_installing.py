@@ -7,14 +7,12 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.support import bundles
-from tests.support.bundles import IDENTITY, public
-from tests.support.sshd import LACKING, Sshd, sshd
+from tests.support.sshd import LACKING, Sshd
 
 from apuhost.bundle import installing, load, manifest, receiving
 from apuhost.bundle.item import BundleError
@@ -54,31 +52,10 @@ def untold(_: int) -> None:
 
 
 @pytest.fixture(scope="module")
-def keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("keys")
-    bundles.key(folder / "ours")
-    (folder / "signers").write_text(f"{IDENTITY} {public(folder / 'ours')}\n")
-    return folder
-
-
-@pytest.fixture(scope="module")
 def bundle(tmp_path_factory: pytest.TempPathFactory, keys: Path) -> Bundle:
     folder = tmp_path_factory.mktemp("made") / "das Bündel 꾸러미"
     bundles.write(folder, keys / "ours", contents=CONTENTS)
     return verified(folder, keys / "signers", untold)
-
-
-@pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sshd]:
-    with sshd(tmp_path_factory.mktemp("sshd with blanks".replace(" ", "-"))) as started:
-        yield started
-
-
-@pytest.fixture
-def box(running: Sshd) -> Sshd:
-    """A host that has no bundle."""
-    shutil.rmtree(running.path("/var/lib/apuhost"), ignore_errors=True)
-    return running
 
 
 def tree(folder: Path) -> dict[str, bytes]:

@@ -1,12 +1,10 @@
 """What hosts know their mirror by, put there over a real sshd; and older bundles taken away."""
 
 import json
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.support.sshd import LACKING, Sshd, sshd
+from tests.support.sshd import LACKING, Sshd
 
 from apuhost.bundle import placing, pruning, remote
 from apuhost.bundle.remote import HostError
@@ -18,19 +16,6 @@ pytestmark = pytest.mark.skipif(bool(LACKING), reason=", ".join(LACKING))
 
 LOCK = json.dumps({"serial": 7, "text": "ä"}, indent=1, ensure_ascii=False).encode()
 FILES = {placing.CA: b"a certificate", placing.KEY: b"a key", placing.LOCK: LOCK}
-
-
-@pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sshd]:
-    with sshd(tmp_path_factory.mktemp("sshd")) as started:
-        yield started
-
-
-@pytest.fixture
-def box(running: Sshd) -> Sshd:
-    for folder in ("/var/lib/apuhost", "/etc/apuhost"):
-        shutil.rmtree(running.path(folder), ignore_errors=True)
-    return running
 
 
 def placed(box: Sshd) -> dict[str, bytes]:

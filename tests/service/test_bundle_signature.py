@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.support import bundles
 from tests.support.bundles import IDENTITY, public
 
 from apuhost.bundle import signature
@@ -17,15 +16,6 @@ from apuhost.bundle.refusal import RefusedError
 from apuhost.bundle.signature import check_key, sign, verify
 
 MOST = 1000
-
-
-@pytest.fixture(scope="module")
-def keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("keys")
-    for name in ("ours", "other"):
-        bundles.key(folder / name)
-    bundles.key(folder / "locked", "a passphrase")
-    return folder
 
 
 @pytest.fixture
@@ -254,12 +244,12 @@ def test_a_key_is_tried_before_the_work(unhandy: Path, key: str) -> None:
         check_key(unhandy / key)
 
 
-def test_a_key_of_a_kind_that_hosts_do_not_know_any_more_is_told_before(keys: Path) -> None:
-    words = ["ssh-keygen", "-q", "-t", "dsa", "-N", "", "-f", str(keys / "dsa")]
+def test_a_key_of_a_kind_that_hosts_do_not_know_any_more_is_told_before(tmp_path: Path) -> None:
+    words = ["ssh-keygen", "-q", "-t", "dsa", "-N", "", "-f", str(tmp_path / "dsa")]
     if subprocess.run(words, capture_output=True, check=False).returncode:
         pytest.skip("this OpenSSH makes none either")
     with pytest.raises(BundleError, match="dsa: hosts do not take its signature"):
-        check_key(keys / "dsa")
+        check_key(tmp_path / "dsa")
 
 
 SIGN = """

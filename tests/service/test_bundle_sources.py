@@ -16,6 +16,7 @@ from pathlib import Path
 import httpx
 import pytest
 from tests.support.pushing import Pusher
+from tests.support.registries import NEEDED, started
 
 from apuhost import web
 from apuhost.bundle import images, models
@@ -25,17 +26,12 @@ from apuhost.lockfile import Image, Lock, Target
 from apuhost.oci import RegistryError, credentials, reference
 from apuhost.oci.manifests import DOCKER_LIST, DOCKER_MANIFEST, OCI_INDEX, OCI_MANIFEST
 from apuhost.oci.registry import Registries
-from apuhost.rehearsal import certificates, ports, process, registries, state, stock
+from apuhost.rehearsal import ports
 from apuhost.rehearsal.state import Machine
 from apuhost.settings.models import PinnedModel
 from apuhost.web import Get
 
-LACKING = [
-    name
-    for name in ("docker-registry", "openssl", "skopeo")
-    if not shutil.which(name, path=process.search_path())
-]
-pytestmark = pytest.mark.skipif(bool(LACKING), reason=f"not installed: {', '.join(LACKING)}")
+pytestmark = NEEDED
 
 TARGET = Target("debian", "trixie", "amd64", "3.13")
 BIG = random.Random(1).randbytes(300_000)
@@ -68,14 +64,8 @@ except BundleError as error:
 @pytest.fixture(scope="module")
 def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
     """A registry of images and one of models, over TLS, with a CA of their own."""
-    folder = tmp_path_factory.mktemp("machine")
-    images_port, models_port = ports.free(2)
-    made = Machine(folder, 1, state.USER, folder, images_port, models_port)
-    certificates.make(made)
-    made = replace(made, model_digest=stock.write_models(made.models))
-    registries.start(made)
-    yield made
-    registries.end(made)
+    with started(tmp_path_factory.mktemp("machine")) as found:
+        yield found
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.support import bundles
-from tests.support.bundles import CONTENTS, IDENTITY, public
+from tests.support.bundles import CONTENTS, IDENTITY
 
 from apuhost import lockfile
 from apuhost.bundle import hashing, manifest, serials, signature
@@ -19,22 +19,6 @@ from apuhost.bundle.verifying import Bundle, verified
 
 FILES = [*CONTENTS, "lock.json"]
 BLOB = "models/blobs/sha256-bb"
-
-
-@pytest.fixture(scope="module")
-def keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("keys")
-    bundles.key(folder / "ours")
-    bundles.key(folder / "other")
-    (folder / "signers").write_text(f"{IDENTITY} {public(folder / 'ours')}\n")
-    return folder
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory, keys: Path) -> Path:
-    folder = tmp_path_factory.mktemp("made")
-    bundles.write(folder, keys / "ours")
-    return folder
 
 
 @pytest.fixture

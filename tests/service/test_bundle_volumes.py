@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from tests.support import bundles
-from tests.support.bundles import IDENTITY, public
 
 from apuhost.bundle import copying
 from apuhost.bundle.copying import CutError
@@ -27,24 +26,9 @@ def untold(_: int) -> None:
 
 
 @pytest.fixture(scope="module")
-def keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("keys")
-    bundles.key(folder / "ours")
-    (folder / "signers").write_text(f"{IDENTITY} {public(folder / 'ours')}\n")
-    return folder
-
-
-@pytest.fixture(scope="module")
-def bundle(tmp_path_factory: pytest.TempPathFactory, keys: Path) -> Path:
-    folder = tmp_path_factory.mktemp("bundle")
-    bundles.write(folder, keys / "ours")
-    return folder
-
-
-@pytest.fixture(scope="module")
-def cut(tmp_path_factory: pytest.TempPathFactory, bundle: Path) -> Path:
+def cut(tmp_path_factory: pytest.TempPathFactory, made: Path) -> Path:
     folder = tmp_path_factory.mktemp("cut")
-    split(bundle, folder, untold, LIMIT)
+    split(made, folder, untold, LIMIT)
     return folder
 
 
@@ -59,13 +43,13 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def test_each_volume_is_within_the_limit_and_small_files_are_as_they_were(
-    cut: Path, bundle: Path
+    cut: Path, made: Path
 ) -> None:
     folders = sorted(cut.iterdir())
     assert [each.name for each in folders] == [f"volume-0{n}" for n in range(1, len(folders) + 1)]
     assert len(folders) > 3
     assert all(sum(map(len, contents(each).values())) <= LIMIT for each in folders)
-    whole = contents(bundle)
+    whole = contents(made)
     carried = {name: data for each in folders for name, data in contents(each).items()}
     kept = {name for name in whole if name in carried}
     assert set(whole) - kept == {"images/blobs/sha256/aa", "models/blobs/sha256-bb"} - kept
@@ -73,24 +57,24 @@ def test_each_volume_is_within_the_limit_and_small_files_are_as_they_were(
 
 
 def test_all_at_once_make_the_bundle_again(
-    volumes: Path, bundle: Path, keys: Path, tmp_path: Path
+    volumes: Path, made: Path, keys: Path, tmp_path: Path
 ) -> None:
     told: list[int] = []
     assert join([volumes], tmp_path / "joined", told.append) == ()
-    assert contents(tmp_path / "joined") == contents(bundle)
-    assert sum(told) == sum(map(len, contents(bundle).values()))
+    assert contents(tmp_path / "joined") == contents(made)
+    assert sum(told) == sum(map(len, contents(made).values()))
     assert verified(tmp_path / "joined", keys / "signers", untold).lock == bundles.locked()
 
 
 def test_one_after_the_other_in_any_order_name_what_is_missing(
-    volumes: Path, bundle: Path, tmp_path: Path
+    volumes: Path, made: Path, tmp_path: Path
 ) -> None:
     folders = sorted(volumes.iterdir(), reverse=True)
     left = set(range(1, len(folders) + 1))
     for each in folders:
         left.remove(parse((each / LIST).read_bytes()).number)
         assert join([each], tmp_path / "joined", untold) == tuple(sorted(left))
-    assert contents(tmp_path / "joined") == contents(bundle)
+    assert contents(tmp_path / "joined") == contents(made)
 
 
 def test_a_volume_that_is_there_already_is_not_copied_again(volumes: Path, tmp_path: Path) -> None:
@@ -101,9 +85,9 @@ def test_a_volume_that_is_there_already_is_not_copied_again(volumes: Path, tmp_p
 
 
 def test_never_more_than_the_bundle_is_on_the_disk(
-    volumes: Path, bundle: Path, tmp_path: Path
+    volumes: Path, made: Path, tmp_path: Path
 ) -> None:
-    joined, whole = tmp_path / "joined", sum(map(len, contents(bundle).values()))
+    joined, whole = tmp_path / "joined", sum(map(len, contents(made).values()))
     lists = sum((each / LIST).stat().st_size for each in volumes.iterdir())
 
     def told(_: int) -> None:
@@ -141,7 +125,7 @@ def linked(volumes: Path) -> None:
     ],
 )
 def test_a_bad_volume_is_named_and_a_good_copy_of_it_completes(
-    cut: Path, volumes: Path, bundle: Path, spoil: Callable[[Path], None], told: str
+    cut: Path, volumes: Path, made: Path, spoil: Callable[[Path], None], told: str
 ) -> None:
     spoil(volumes)
     joined = volumes.with_name("joined")
@@ -150,7 +134,7 @@ def test_a_bad_volume_is_named_and_a_good_copy_of_it_completes(
     assert len(caught.value.faults) == 1
     again: list[int] = []
     assert join([cut / "volume-02"], joined, again.append) == ()
-    assert contents(joined) == contents(bundle)
+    assert contents(joined) == contents(made)
     assert 0 < sum(again) < LIMIT
 
 
@@ -217,9 +201,9 @@ def test_a_volume_twice_is_named(volumes: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("limit", [LIMIT, LIMIT + 2000])
 def test_volumes_of_two_bundles_or_of_two_splits_are_not_mixed(
-    volumes: Path, bundle: Path, keys: Path, tmp_path: Path, limit: int
+    volumes: Path, made: Path, keys: Path, tmp_path: Path, limit: int
 ) -> None:
-    other = bundle
+    other = made
     if limit == LIMIT:
         other = tmp_path / "other"
         bundles.write(other, keys / "ours", 4)
@@ -234,7 +218,7 @@ def test_volumes_of_two_bundles_or_of_two_splits_are_not_mixed(
 
 
 def test_a_join_that_was_cut_off_goes_on(
-    volumes: Path, bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    volumes: Path, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls: list[int] = []
 
@@ -247,25 +231,25 @@ def test_a_join_that_was_cut_off_goes_on(
         join([volumes], tmp_path / "joined", killed)
     (tmp_path / "joined" / RECORD / "volume-99").mkdir()
     assert join([volumes], tmp_path / "joined", untold) == ()
-    assert contents(tmp_path / "joined") == contents(bundle)
+    assert contents(tmp_path / "joined") == contents(made)
 
 
-def test_only_an_empty_folder_is_filled(volumes: Path, bundle: Path, tmp_path: Path) -> None:
+def test_only_an_empty_folder_is_filled(volumes: Path, made: Path, tmp_path: Path) -> None:
     (tmp_path / "mine").write_text("mine")
     with pytest.raises(VolumeError, match="is not empty, and no join was begun there"):
         join([volumes], tmp_path, untold)
     with pytest.raises(VolumeError, match="is not empty: give a new folder"):
-        split(bundle, tmp_path, untold)
+        split(made, tmp_path, untold)
     with pytest.raises(VolumeError, match="neither a volume nor a folder of volumes"):
-        join([bundle], tmp_path / "joined", untold)
+        join([made], tmp_path / "joined", untold)
     with pytest.raises(BundleError, match="mine"):
         join([volumes], tmp_path / "mine", untold)
     with pytest.raises(BundleError, match="mine"):
-        split(bundle, tmp_path / "mine", untold)
+        split(made, tmp_path / "mine", untold)
 
 
-def test_an_unsigned_or_shortened_bundle_is_not_split(bundle: Path, tmp_path: Path) -> None:
-    folder = Path(shutil.copytree(bundle, tmp_path / "bundle"))
+def test_an_unsigned_or_shortened_bundle_is_not_split(made: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(made, tmp_path / "bundle"))
     os.truncate(folder / "models/blobs/sha256-bb", 10)
     with pytest.raises(VolumeError, match="sha256-bb: has not 14000 bytes"):
         split(folder, tmp_path / "one", untold, LIMIT)

@@ -1,14 +1,14 @@
 """`apuhost bundle install` and `prune`, over a real sshd, up to where a deploy takes over."""
 
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
 from tests.support import bundles
-from tests.support.bundles import IDENTITY, public
+from tests.support.bundles import IDENTITY
 from tests.support.hosts import settings
-from tests.support.sshd import LACKING, Sshd, sshd
+from tests.support.sshd import LACKING, Sshd
 
 from apuhost.bundle import placing, serials, signature
 from apuhost.bundle.authority import authority
@@ -28,26 +28,10 @@ SERVING: Data = {**MIRROR, "mirror_serve": True}
 BLOB = "models/blobs/sha256-bb"
 
 
-@pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sshd]:
-    with sshd(tmp_path_factory.mktemp("sshd")) as started:
-        yield started
-
-
 @pytest.fixture
-def box(running: Sshd) -> Sshd:
-    for folder in ("/var/lib/apuhost", "/etc/apuhost"):
-        shutil.rmtree(running.path(folder), ignore_errors=True)
-    return running
-
-
-@pytest.fixture
-def keys(tmp_path: Path) -> Path:
-    folder = tmp_path / "keys"
-    folder.mkdir()
-    bundles.key(folder / "ours")
-    (folder / "signers").write_text(f"{IDENTITY} {public(folder / 'ours')}\n")
-    return folder
+def keys(keys: Path, tmp_path: Path) -> Path:
+    """In a folder of the test's own, where bundle and inventory come beside them."""
+    return Path(shutil.copytree(keys, tmp_path / "keys"))
 
 
 class Deployed(list[tuple[str, ...]]):

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from tests.support import mirrors
+from tests.support import mirrors, registries
 from tests.support.host_root import Done, Root, give
 from tests.support.hosts import host_facts
 from tests.support.pushing import Pusher
@@ -36,17 +36,12 @@ from apuhost.oci.registry import Registries
 from apuhost.probes import mirror_serving
 from apuhost.probes.mirror import LOCK
 from apuhost.probes.mirror_serving import FILES_CONF, REGISTRY_CONF, STORE, Serving
-from apuhost.rehearsal import certificates, ports, process, registries, state, stock
+from apuhost.rehearsal import ports, process
 from apuhost.rehearsal.state import Machine
 from apuhost.steps.mirror import STOP
 from apuhost.steps.serving import INSTALL, NGINX, RETIRE, SERVE, START
 
-LACKING = [
-    name
-    for name in ("docker-registry", "openssl", "skopeo")
-    if not shutil.which(name, path=process.search_path())
-]
-pytestmark = pytest.mark.skipif(bool(LACKING), reason=f"not installed: {', '.join(LACKING)}")
+pytestmark = registries.NEEDED
 
 LED = ("/run/apuhost", "/var/lib/apuhost", "/etc/apuhost", "/etc/systemd/system")
 ADDRESS = "IP:127.0.0.1"
@@ -192,14 +187,8 @@ class Site:
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
     """The registry outside."""
-    folder = tmp_path_factory.mktemp("outside")
-    images_port, models_port = ports.free(2)
-    made = Machine(folder, 1, state.USER, folder, images_port, models_port)
-    certificates.make(made)
-    made = replace(made, model_digest=stock.write_models(made.models))
-    registries.start(made)
-    yield made
-    registries.end(made)
+    with registries.started(tmp_path_factory.mktemp("outside")) as found:
+        yield found
 
 
 @pytest.fixture

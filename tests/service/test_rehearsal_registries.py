@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import shutil
 import signal
 import ssl
 import urllib.error
@@ -12,30 +11,21 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.support.registries import NEEDED, started
 
-from apuhost.rehearsal import certificates, daemon, ports, process, registries, state, stock
+from apuhost.rehearsal import certificates, daemon, registries, state, stock
 from apuhost.rehearsal.daemon import Daemon
 from apuhost.rehearsal.process import RehearsalError
 from apuhost.rehearsal.state import Machine
 
 OCI = "application/vnd.oci.image"
-LACKING = [
-    name
-    for name in ("docker-registry", "openssl", "skopeo")
-    if not shutil.which(name, path=process.search_path())
-]
-pytestmark = pytest.mark.skipif(bool(LACKING), reason=f"not installed: {', '.join(LACKING)}")
+pytestmark = NEEDED
 
 
 @pytest.fixture
 def machine(tmp_path: Path) -> Iterator[Machine]:
-    images, models = ports.free(2)
-    made = Machine(tmp_path, 1, state.USER, tmp_path, images, models)
-    certificates.make(made)
-    made = replace(made, model_digest=stock.write_models(made.models))
-    registries.start(made)
-    yield made
-    registries.end(made)
+    with started(tmp_path) as found:
+        yield found
 
 
 def known(machine: Machine) -> list[Daemon]:
