@@ -20,6 +20,10 @@ class RoleError(ApuhostError):
     """A role's file is missing or is not what Ansible would read."""
 
 
+HOST = "host"
+"""What is said of a host itself: the roles stand on it, and nobody chooses it."""
+
+
 def folder() -> Path:
     """The checkout's roles/.
 
@@ -35,8 +39,8 @@ def folder() -> Path:
 
 
 def names() -> tuple[str, ...]:
-    """Every role, in alphabetical order."""
-    return tuple(sorted(path.name for path in folder().iterdir() if path.is_dir()))
+    """Every role that a host may be given, in alphabetical order."""
+    return tuple(sorted(path.name for path in folder().iterdir() if path.name != HOST))
 
 
 def defaults(role: str) -> dict[str, Any]:
@@ -46,11 +50,25 @@ def defaults(role: str) -> dict[str, Any]:
 
 def descriptions(role: str) -> dict[str, str]:
     """What each variable of a role may be, in words, from meta/argument_specs.yml."""
-    specs = _yaml(folder() / role / "meta" / "argument_specs.yml")
-    options = specs["argument_specs"]["main"]["options"]
     return {
-        name: str(option["description"]).strip().rstrip(".") for name, option in options.items()
+        name: str(option["description"]).strip().rstrip(".")
+        for name, option in _spec(role)["options"].items()
     }
+
+
+def types(role: str) -> dict[str, str]:
+    """What type each variable of a role has, in Ansible's word."""
+    return {name: str(option["type"]) for name, option in _spec(role)["options"].items()}
+
+
+def described(role: str) -> str:
+    """What a role does, in words."""
+    return " ".join(_spec(role)["description"])
+
+
+def _spec(role: str) -> dict[str, Any]:
+    specs = _yaml(folder() / role / "meta" / "argument_specs.yml")
+    return dict(specs["argument_specs"]["main"])
 
 
 def render(role: str, target: str, values: Mapping[str, object]) -> str:

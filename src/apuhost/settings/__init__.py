@@ -21,7 +21,7 @@ from apuhost.settings.connection import (
     judged,
 )
 from apuhost.settings.docker import DockerSettings
-from apuhost.settings.host import HOST_DESCRIPTIONS, HostSettings
+from apuhost.settings.host import HostSettings
 from apuhost.settings.kernel import KernelSettings
 from apuhost.settings.mirror import MirrorSettings, Part
 from apuhost.settings.models import ModelsSettings
@@ -42,7 +42,7 @@ ROLES: Mapping[str, type[BaseModel]] = {
 }
 """Every role with what it may be told, in the order in which a deploy applies them."""
 
-_MODELS: tuple[type[BaseModel], ...] = (*ROLES.values(), HostSettings)
+_PARTS: Mapping[str, type[BaseModel]] = {**ROLES, roles.HOST: HostSettings}
 
 
 @dataclass(frozen=True)
@@ -78,12 +78,10 @@ def resolve(host: str, data: Mapping[str, Any]) -> tuple[Settings | None, tuple[
     """Settings of one host from its merged data, or every problem that stands in the way."""
     problems = [*unknown(host, data), *_connection(host, data)]
     filled: dict[str, Any] = {}
-    for role, model in ROLES.items():
+    for role, model in _PARTS.items():
         values = roles.defaults(role) | _of(model, data)
         filled[role], wrong = _fill(host, model, values, roles.descriptions(role))
         problems += wrong
-    filled["host"], wrong = _fill(host, HostSettings, _of(HostSettings, data), HOST_DESCRIPTIONS)
-    problems += wrong
     if problems:
         return None, tuple(problems)
     found = Settings(**filled)
@@ -112,20 +110,20 @@ def _taken(host: str, found: Settings) -> Iterator[Problem]:
 
 def as_data(settings: Settings) -> dict[str, Any]:
     """Every setting as an inventory would say it, in JSON's types: `resolve` reads it back."""
-    parts: tuple[BaseModel, ...] = (*(getattr(settings, role) for role in ROLES), settings.host)
+    parts: Iterator[BaseModel] = (getattr(settings, part) for part in _PARTS)
     return {key: value for part in parts for key, value in part.model_dump(mode="json").items()}
 
 
 def variables() -> tuple[str, ...]:
     """Every variable that an inventory may set for apuhost."""
-    return tuple(name for model in _MODELS for name in model.model_fields)
+    return tuple(name for model in _PARTS.values() for name in model.model_fields)
 
 
 def lists() -> tuple[str, ...]:
     """Those of the variables whose value is a list."""
     return tuple(
         name
-        for model in _MODELS
+        for model in _PARTS.values()
         for name, field in model.model_fields.items()
         if get_origin(field.annotation) is list
     )

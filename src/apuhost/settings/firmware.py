@@ -13,6 +13,3 @@ class FirmwareSetup(Model):
     uma_mib: Annotated[int, Field(ge=16, le=1024 * 1024)] | None = None
     svm: bool | None = None
     memory_mts: Annotated[int, Field(ge=800, le=20_000)] | None = None
-
-
-DESCRIPTION = 'what the BIOS setup has: {"uma_mib": 1024, "svm": False, "memory_mts": 5600}'

@@ -1,11 +1,10 @@
 """What is said of a host itself, not of a role."""
 
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
 
 from apuhost import sizing
-from apuhost.settings import firmware, waiver
 from apuhost.settings.firmware import FirmwareSetup
 from apuhost.settings.model import Model, each_once
 from apuhost.settings.waiver import Waiver
@@ -30,23 +29,14 @@ Role = Literal["mirror", "kernel", "vulkan", "docker", "ollama", "models", "boot
 class HostSettings(Model):
     """What is said of a host itself, not of a role."""
 
-    host_simulated: Simulated | None = None
-    host_firmware: FirmwareSetup | None = None
-    host_roles: list[Role] = Field(default_factory=lambda: list(get_args(Role)))
-    host_reboot_timeout_s: Annotated[int, Field(ge=10, le=7200)] = 600
-    host_waivers: list[Waiver] = Field(default_factory=list)
+    host_simulated: Simulated | None
+    host_firmware: FirmwareSetup | None
+    host_roles: list[Role]
+    host_reboot_timeout_s: Annotated[int, Field(ge=10, le=7200)]
+    host_waivers: list[Waiver]
 
     @field_validator("host_waivers")
     @classmethod
     def _once(cls, values: list[Waiver]) -> list[Waiver]:
         each_once(each.id for each in values)  # of two days nobody could say which counts
         return values
-
-
-HOST_DESCRIPTIONS = {
-    "host_roles": f"any of {', '.join(get_args(Role))}",
-    "host_reboot_timeout_s": "seconds that a reboot may take until it is called lost, 10 to 7200",
-    "host_firmware": firmware.DESCRIPTION,
-    "host_simulated": 'None, or {"memory_gib": 61, "gpu": "1002:1900"} on a virtual machine',
-    "host_waivers": waiver.ALLOWED,
-}

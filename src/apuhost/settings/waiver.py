@@ -11,7 +11,6 @@ from apuhost import verdict_ids
 from apuhost.settings.model import Model
 
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
-ALLOWED = "verdicts, each with id, reason and perhaps until, a day as 2027-03-01"
 
 
 def _day(value: object) -> date | None:
