@@ -25,10 +25,12 @@ test-long: .venv/installed
 test-offline: .venv/installed
 	.venv/bin/pytest tests/offline
 
-# docs/settings.md, from the roles' own words; examples/, from the tests' hosts.
+# docs/settings.md and the roles' READMEs, from the roles' own words; examples/, from the tests' hosts.
 docs: .venv/installed
 	.venv/bin/python -m apuhost.reference > docs/settings.md.new
 	mv docs/settings.md.new docs/settings.md
+	for role in roles/*; do \
+	  .venv/bin/python -m apuhost.reference "$${role#roles/}" > "$$role/README.md"; done
 	.venv/bin/python -m scripts.write_examples
 
 # Needs uv on the PATH; only for who changes the dependencies.

@@ -1,24 +1,19 @@
 """docs/settings.md: every setting, what it may be, its default and the reason for the default.
 
-`python -m apuhost.reference > docs/settings.md`, or `make docs`. The words stand with the settings
-themselves: meta/argument_specs.yml says what a role's variable may be, the comment above its
-default says why; what is said of a host itself stands in `settings`.
+`make docs` writes it, and a README for every role. The words stand with the roles:
+meta/argument_specs.yml says what a variable may be, the comment above its default says why.
 """
 
-import inspect
+import json
 import sys
 from collections.abc import Iterator
-from typing import get_args
-
-from pydantic import BaseModel
 
 from apuhost import roles
-from apuhost.settings.host import HOST_DESCRIPTIONS, HostSettings
 
 HEAD = """\
 # Settings
 
-<!-- Written by `make docs` from roles/*/defaults, roles/*/meta and apuhost.settings. -->
+<!-- Written by `make docs` from roles/*/defaults, roles/*/meta. -->
 
 A setting is a key of a host in an inventory file, or a name in `group_data/`:
 
@@ -33,6 +28,21 @@ Keys of pyinfra (`ssh_user`, `_sudo`, ...) may stand beside them; [controller.md
 has those that matter.
 """
 
+README = """\
+# The role {role}
+
+<!-- Written by `make docs` from defaults/main.yml and meta/argument_specs.yml. -->
+
+{described}
+
+| variable | type | default | what it may be |
+|---|---|---|---|
+{rows}
+
+The reason for each default: [docs/settings.md](../../docs/settings.md). How Ansible takes the
+roles: [docs/ansible.md](../../docs/ansible.md).
+"""
+
 
 def page() -> str:
     """The whole of docs/settings.md.
@@ -40,8 +50,23 @@ def page() -> str:
     Raises:
         RoleError: a role's file is missing or is not what Ansible would read.
     """
-    entries = (entry for role in roles.names() for entry in _role(role))
-    return "\n".join((HEAD, *entries, *_host()))
+    titles = {role: f"The role {role}" for role in roles.names()} | {roles.HOST: "The host itself"}
+    entries = (entry for role, title in titles.items() for entry in _role(role, title))
+    return "\n".join((HEAD, *entries))
+
+
+def readme(role: str) -> str:
+    """A role's README.md: its variables, as Ansible takes them.
+
+    Raises:
+        RoleError: a role's file is missing or is not what Ansible would read.
+    """
+    described, what, types = roles.described(role), roles.descriptions(role), roles.types(role)
+    rows = (
+        f"| `{name}` | {types[name]} | `{_in_yaml(default)}` | {what[name]} |"
+        for name, default in roles.defaults(role).items()
+    )
+    return README.format(role=role, described=described, rows="\n".join(rows))
 
 
 def reasons(defaults: str) -> dict[str, str]:
@@ -58,25 +83,12 @@ def reasons(defaults: str) -> dict[str, str]:
     return found
 
 
-def _role(role: str) -> Iterator[str]:
+def _role(role: str, title: str) -> Iterator[str]:
     text = (roles.folder() / role / "defaults" / "main.yml").read_text(encoding="utf-8")
     why, allowed = reasons(text), roles.descriptions(role)
-    yield f"## The role {role}\n"
+    yield f"## {title}\n"
     for name, default in roles.defaults(role).items():
         yield _entry(name, allowed[name], default, why.get(name, ""))
-
-
-def _host() -> Iterator[str]:
-    yield "## The host itself\n"
-    for name, field in HostSettings.model_fields.items():
-        models = [part for part in get_args(field.annotation) if _is_model(part)]
-        why = "\n".join(inspect.getdoc(model) or "" for model in models)
-        default = field.get_default(call_default_factory=True)
-        yield _entry(name, HOST_DESCRIPTIONS[name], default, why)
-
-
-def _is_model(part: object) -> bool:
-    return isinstance(part, type) and issubclass(part, BaseModel)
 
 
 def _entry(name: str, allowed: str, default: object, why: str) -> str:
@@ -89,5 +101,10 @@ def _written(value: object) -> str:
     return repr(value).replace("'", '"')
 
 
+def _in_yaml(value: object) -> str:
+    """A value as one types it in Ansible's variables: JSON is YAML."""
+    return json.dumps(value, ensure_ascii=False)
+
+
 if __name__ == "__main__":
-    sys.stdout.write(page())
+    sys.stdout.write(readme(sys.argv[1]) if sys.argv[1:] else page())

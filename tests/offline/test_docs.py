@@ -33,6 +33,7 @@ from apuhost.settings import Settings
 from apuhost.verdicts import Layer, Severity, Status, Verdict, boot
 from apuhost.verdicts.host import CONCERNS, HostReport
 
+EVERY_ROLE = (*roles.names(), roles.HOST)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 EXAMPLE = re.compile(
@@ -193,13 +194,18 @@ def test_the_page_of_settings_is_up_to_date() -> None:
     assert text(DOCS / "settings.md") == reference.page(), "make docs"
 
 
+@pytest.mark.parametrize("role", EVERY_ROLE)
+def test_a_roles_readme_is_up_to_date(role: str) -> None:
+    assert text(roles.folder() / role / "README.md") == reference.readme(role), "make docs"
+
+
 def test_a_reason_is_the_comment_right_above_its_default() -> None:
     defaults = "# Not a reason.\n\n# One line,\n# and one more.\na_b: 1\nc: []\n#d\ne:\n  - f\n"
     assert reference.reasons(defaults) == {"a_b": "One line,\nand one more.", "c": "", "e": "d"}
 
 
 def test_every_default_has_a_reason() -> None:
-    for role in roles.names():
+    for role in EVERY_ROLE:
         path = roles.folder() / role / "defaults" / "main.yml"
         found = reference.reasons(path.read_text(encoding="utf-8"))
         assert found.keys() == roles.defaults(role).keys()

@@ -1,5 +1,6 @@
 """Ansible reads the roles too: plain defaults, a spec for each, templates that need no more."""
 
+import ast
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -8,6 +9,7 @@ import pytest
 from jinja2 import Environment, UndefinedError, meta, nodes
 from tests.support import mirrors
 from tests.support.hosts import host_facts, settings
+from tests.support.imports import CORE, files
 
 from apuhost import roles
 from apuhost import settings as module
@@ -19,6 +21,7 @@ from apuhost.probes.mirror import CERTIFICATE
 from apuhost.roles import RoleError
 
 ROLES = roles.names()
+EVERY = (*ROLES, roles.HOST)
 TEMPLATES = [
     pytest.param(role, path, id=f"{role}: /{path.relative_to(folder).with_suffix('')}")
     for role in ROLES
@@ -35,32 +38,52 @@ def tree(template: Path) -> nodes.Template:
     return Environment(autoescape=True).parse(template.read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("role", EVERY)
 def test_every_default_has_a_spec_and_the_reverse(role: str) -> None:
     assert roles.defaults(role).keys() == roles.descriptions(role).keys()
 
 
-@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("role", EVERY)
 def test_every_variable_belongs_to_its_role_and_to_a_settings_model(role: str) -> None:
     assert all(name.startswith(f"{role}_") for name in roles.defaults(role))
     assert set(roles.defaults(role)) <= set(module.variables())
 
 
-@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("role", EVERY)
 def test_defaults_are_plain_values(role: str) -> None:
     text = (roles.folder() / role / "defaults" / "main.yml").read_text(encoding="utf-8")
     assert "{{" not in text
     assert "{%" not in text
 
 
-@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("role", EVERY)
 def test_defaults_are_right_settings(role: str) -> None:
     assert module.resolve("box1", roles.defaults(role))[1] == ()
 
 
-@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("role", EVERY)
 def test_every_description_is_one_line(role: str) -> None:
     assert all(text and "\n" not in text for text in roles.descriptions(role).values())
+
+
+@pytest.mark.parametrize("role", EVERY)
+def test_every_variable_has_a_type_of_ansibles(role: str) -> None:
+    assert set(roles.types(role).values()) <= {"str", "int", "bool", "list", "dict", "raw"}
+
+
+ASKED = {
+    node.attr
+    for file in files(CORE)
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+    if isinstance(node, ast.Attribute)
+}
+
+
+@pytest.mark.parametrize("role", EVERY)
+def test_every_variable_is_used(role: str) -> None:
+    templates = (roles.folder() / role / "templates").rglob("*.j2")
+    named = {name for path in templates for name in meta.find_undeclared_variables(tree(path))}
+    assert set(roles.defaults(role)) <= ASKED | named
 
 
 def given(role: str) -> Mapping[str, object]:
@@ -126,7 +149,7 @@ def test_what_a_role_writes_holds_no_rest_of_a_template(role: str, template: Pat
     assert text.endswith("\n")
 
 
-@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("role", EVERY)
 def test_what_a_settings_model_holds_is_a_default_of_its_role(role: str) -> None:
     own = {name for name in module.variables() if name.startswith(f"{role}_")}
     assert own == set(roles.defaults(role))

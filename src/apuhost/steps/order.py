@@ -53,8 +53,8 @@ ORDER = (
 )
 
 
-def steps() -> Iterator[tuple[str, str, Step]]:
-    """Every step with its label and its role, in order."""
+def steps() -> Iterator[tuple[str, Part, Step]]:
+    """Every step with its label and its part, in order."""
     for part in ORDER:
         for step in part.steps:
-            yield part.label(step), part.role, step
+            yield part.label(step), part, step
