@@ -11,6 +11,7 @@ import typer
 
 from apuhost.cli import bundle, rehearse, usage
 from apuhost.cli.usage import Command
+from apuhost.errors import ApuhostError
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -124,6 +125,24 @@ def facts(
 
     change = command.redacted if redact else command.as_read
     raise typer.Exit(command.run(inventory, limit or [], Path(output), change))
+
+
+@app.command(cls=Command)
+def inventory(
+    inventory: Inventory,
+    ansible: Annotated[bool, typer.Option("--ansible", help="as Ansible takes it: JSON")] = False,
+    _: Annotated[bool, typer.Option("--list", help="all hosts: as without it")] = False,
+    host: Annotated[
+        str | None, usage.named("--host", metavar="NAME", words="the variables of one host")
+    ] = None,
+    limit: Limit = None,
+) -> None:
+    """The hosts with the way to them and every setting, for another tool."""
+    from apuhost.commands import inventory as command
+
+    if not ansible:
+        raise ApuhostError("for which tool? --ansible is the one that there is")
+    raise typer.Exit(command.run(inventory, limit or [], host))
 
 
 class WithKinds(Command):

@@ -1,0 +1,95 @@
+"""The inventory in the form in which Ansible takes it from a program (a dynamic inventory)."""
+
+import re
+import shlex
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from apuhost.connection import is_local
+from apuhost.inventory import Host
+from apuhost.settings import Settings, as_data
+
+GROUP = "apuhost"
+"""The group of all hosts, which playbooks/site.yml is for."""
+
+LOCAL = "localhost"
+"""What this very machine is called: to Ansible's --limit an @ begins a file's name."""
+
+_ASKED_FOR = {
+    "_sudo_password": "--ask-become-pass (-K) asks for it",
+    "ssh_key_password": "have the key in an agent (ssh-add)",
+}
+_TEMPLATE = re.compile(r"\{[{%#]")
+
+
+def ansible(hosts: Iterable[Host], settings: Mapping[str, Settings]) -> dict[str, Any]:
+    """All hosts with the way to them and every setting; the groups of the inventory file."""
+    known = {_name(host): host for host in hosts}
+    variables = {
+        name: {**_connection(host), **_plain(as_data(settings[host.name]))}
+        for name, host in known.items()
+    }
+    groups: dict[str, Any] = {GROUP: {"hosts": list(known)}}
+    for name, host in known.items():
+        for group in filter(_is_group, host.groups):
+            if group not in known:
+                groups.setdefault(group, {"hosts": []})["hosts"].append(name)
+    return {"_meta": {"hostvars": variables}, **groups}
+
+
+def kept_back(hosts: Iterable[Host]) -> Iterator[str]:
+    """Secrets that are not printed, each with what to do instead."""
+    for host in hosts:
+        for key, instead in _ASKED_FOR.items():
+            if host.data.get(key):
+                yield f"{host.name}: {key} is not printed: {instead}"
+
+
+def _name(host: Host) -> str:
+    return LOCAL if is_local(host) else host.name.removeprefix("@ssh/")
+
+
+def _is_group(name: str) -> bool:
+    return name.isidentifier() and name != "all"
+
+
+def _connection(host: Host) -> dict[str, Any]:
+    become = {"ansible_become": bool(host.data.get("_sudo"))}
+    if is_local(host):
+        return {"ansible_connection": "local", **become}
+    way = {
+        "ansible_host": host.data.get("ssh_hostname") or _name(host),
+        "ansible_port": host.data.get("ssh_port"),
+        "ansible_user": host.data.get("ssh_user"),
+        "ansible_ssh_private_key_file": _file(host, "ssh_key"),
+        "ansible_ssh_common_args": shlex.join(_options(host)),
+    }
+    return {key: _plain(value) for key, value in way.items() if value} | become
+
+
+def _file(host: Host, key: str) -> str:
+    named = host.data.get(key)
+    return str(Path(str(named)).expanduser().absolute()) if named else ""
+
+
+def _options(host: Host) -> Iterator[str]:
+    """As apuhost's own ssh: a host key that is not known, or has changed, ends the connection."""
+    if config := _file(host, "ssh_config_file"):
+        yield from ("-F", config)
+    yield from ("-o", "StrictHostKeyChecking=yes")
+    if known := _file(host, "ssh_known_hosts_file"):
+        yield from ("-o", f'UserKnownHostsFile="{known}"')
+    if host.data.get("ssh_key"):
+        yield from ("-o", "IdentitiesOnly=yes")
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401
+    """The value as it is: Ansible fills in nothing where it looks like a template."""
+    if isinstance(value, dict):
+        return {key: _plain(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_plain(part) for part in value]
+    if isinstance(value, str) and _TEMPLATE.search(value):
+        return {"__ansible_unsafe": value}
+    return value
