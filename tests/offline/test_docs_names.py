@@ -35,6 +35,13 @@ from apuhost.settings.waiver import Waiver
 
 EVERYWHERE = {"--help", "-h", "--debug", "--version"}
 OF_OTHER_PROGRAMS = {"--collector.textfile.directory", "--iptables=false"}
+OF_OTHER_PROGRAMS |= {
+    "--check",
+    "--diff",
+    "--tags",
+    "--ask-become-pass",
+    "-e",
+}  # ansible-playbook's
 
 
 def verbs() -> TyperGroup:
@@ -96,8 +103,9 @@ def test_every_verdict_that_is_named_is_given(page: Path) -> None:
 
 
 OF_OTHERS = {"kernel_log", "mirror_answers", "mirror_serving", "ollama_api", "ollama_log"}
-OF_OTHERS |= {"boot_id", "ollama_default"}
-"""They begin like a setting: files of a facts folder, the kernel's word, Docker's network."""
+OF_OTHERS |= {"boot_id", "ollama_default", "docker_version", "docker_log_opts", "kernel_gtt_gb"}
+"""They begin like a setting: files of a facts folder, the kernel's word, Docker's network, and what
+another role has, or a misspelt one."""
 
 
 @every_page

@@ -1,5 +1,7 @@
 """Steps: each asks the host, does what the plan told, and says why where nothing is due."""
 
+from pathlib import Path
+
 import pytest
 from tests.support.box import Box
 from tests.support.deploying import deploy as deployed
@@ -8,15 +10,16 @@ from tests.support.taking import Still, first
 
 from apuhost.changes.host import PLANS
 from apuhost.derived import derive
+from apuhost.round_trip import Reading
 from apuhost.settings import ROLES
-from apuhost.steps import NextBoot, Script, Step, StepFailed
+from apuhost.steps import NextBoot, Script, Step, StepFailed, kept
 from apuhost.steps.admission import ADMIT
 from apuhost.steps.order import ORDER, steps
 from apuhost.steps.reboot import BY_HAND, REBOOT_STEP
 
 STACK = ["vulkan", "docker", "ollama", "models", "boot"]
 ASKED = settings(host_roles=STACK, kernel_gtt_gib=48)
-EVERY = [pytest.param(role, step, id=label) for label, role, step in steps()]
+EVERY = [pytest.param(part.role, step, id=label) for label, part, step in steps()]
 
 
 def test_every_role_has_steps_in_the_order_of_the_plan() -> None:
@@ -46,7 +49,7 @@ def test_a_step_of_a_host_that_has_everything_says_so_and_does_nothing(
 def test_a_role_with_something_planned_has_a_step_that_does_it(role: str) -> None:
     host = Still(ASKED, Box().facts())
     planned = PLANS[role](derive(ASKED, host.facts), host.facts)
-    due = [step for _, of, step in steps() if of == role and first(step, host)]
+    due = [step for _, part, step in steps() if part.role == role and first(step, host)]
     assert bool(due) != planned.empty
 
 
@@ -68,3 +71,12 @@ def test_this_very_machine_is_rebooted_by_hand() -> None:
     host = Still(settings(kernel_gtt_gib=24), host_facts(), local=True)
     assert first(REBOOT_STEP, host) is None
     assert host.warned == [BY_HAND]
+
+
+def test_readings_that_were_kept_are_the_same_bytes(tmp_path: Path) -> None:
+    file = tmp_path / "kept.json"
+    assert kept.load(file) == {}
+    readings = {"grub": Reading("a\udcff\u2028\n", 0), "units": Reading("", 1)}
+    kept.save(file, readings)
+    assert kept.load(file) == readings
+    assert [path.name for path in tmp_path.iterdir()] == ["kept.json"]

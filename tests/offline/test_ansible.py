@@ -1,0 +1,213 @@
+"""What Ansible takes: a task for every step, the same bytes of every template, the inventory."""
+
+import importlib.util
+import json
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from tests.offline.test_roles import TEMPLATES, given
+from tests.support.hosts import settings
+
+from apuhost import inventory, roles
+from apuhost.changes import FileChange
+from apuhost.cli import verbs
+from apuhost.commands import inventory as command
+from apuhost.errors import ApuhostError
+from apuhost.inventory import Host
+from apuhost.report import ansible
+from apuhost.roles import CHECKOUT
+from apuhost.settings import as_data, resolve
+from apuhost.steps.order import steps
+
+EVERY = (*roles.names(), roles.HOST)
+SITE = yaml.safe_load((CHECKOUT / "playbooks" / "site.yml").read_text())[0]
+TASK_FILES = [
+    pytest.param(path, id=str(path.relative_to(roles.folder())))
+    for path in sorted(roles.folder().glob("*/tasks/*.yml"))
+]
+
+
+def tasks(path: Path) -> list[dict[str, Any]]:
+    """The tasks of a file with those of the files that it takes in."""
+    found: list[dict[str, Any]] = []
+    for task in yaml.safe_load(path.read_text()):
+        taken = task.get("ansible.builtin.import_tasks")
+        found += tasks(path.parent / taken) if taken else [task]
+    return found
+
+
+def of_site() -> Iterator[dict[str, Any]]:
+    """The tasks of playbooks/site.yml, in order; the role host comes before the first role."""
+    yield from tasks(roles.folder() / roles.HOST / "tasks" / "main.yml")
+    for each in SITE["tasks"]:
+        role = each["ansible.builtin.import_role"]
+        file = f"{role.get('tasks_from', 'main')}.yml"
+        yield from tasks(roles.folder() / role["name"] / "tasks" / file)
+
+
+def named(task: Mapping[str, Any]) -> str:
+    """A task's name as its step has it: Ansible's linter wants a capital."""
+    return str(task["name"]).lower()
+
+
+def test_the_playbook_takes_every_step_in_order_under_its_name() -> None:
+    taken = [(task["apuhost"]["step"], task) for task in of_site() if "step" in task["apuhost"]]
+    assert [label for label, _ in taken] == [label for label, _, _ in steps()]
+    for (_, task), (_, _, step) in zip(taken, steps(), strict=True):
+        assert named(task) == step.name.lower()
+
+
+@pytest.mark.parametrize("path", TASK_FILES)
+def test_tasks_begin_with_their_roles_variables_and_have_its_tag(path: Path) -> None:
+    role = path.parent.parent.name
+    found = tasks(path)
+    assert found[0]["apuhost"] == {"variables": role}
+    tags = {tag for task in found for tag in task["tags"]}
+    assert tags <= ({role} if role != roles.HOST else {"always", "reboot"})
+
+
+@pytest.mark.parametrize("role", roles.names())
+def test_every_role_stands_on_the_host(role: str) -> None:
+    meta = yaml.safe_load((roles.folder() / role / "meta" / "main.yml").read_text())
+    assert meta == {"dependencies": [{"role": roles.HOST}]}
+
+
+Render = Callable[[Path, Mapping[str, object]], str]
+
+
+@pytest.fixture(scope="module")
+def by_ansible(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Render]:
+    """Ansible's own template lookup, with a folder for what it writes."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ANSIBLE_HOME", str(tmp_path_factory.mktemp("ansible")))
+        yield rendering()
+
+
+def rendering() -> Render:
+    import ansible.plugins.loader as plugins  # noqa: PLC0415  (reads the variable)
+    from ansible.parsing.dataloader import DataLoader  # noqa: PLC0415
+    from ansible.template import Templar  # noqa: PLC0415
+
+    plugins.init_plugin_loader([])
+
+    def render(path: Path, values: Mapping[str, object]) -> str:
+        loader = DataLoader()
+        templar = Templar(loader, dict(values))
+        kind = "ansible.builtin.template"
+        lookup = plugins.lookup_loader.get(kind, loader=loader, templar=templar)
+        (text,) = lookup.run([str(path)], dict(values), convert_data=False)
+        return str(text)
+
+    return render
+
+
+@pytest.mark.parametrize(("role", "template"), TEMPLATES)
+def test_ansible_renders_the_same_bytes(role: str, template: Path, by_ansible: Render) -> None:
+    target = f"/{template.relative_to(roles.folder() / role / 'templates').with_suffix('')}"
+    values = given(role)
+    assert by_ansible(template, values) == roles.render(role, target, values)
+
+
+def test_a_diff_that_ansible_shows_has_no_login(by_ansible: Render) -> None:
+    path = roles.folder() / roles.HOST / "action_plugins" / "apuhost.py"
+    spec = importlib.util.spec_from_file_location("apuhost_action", path)
+    assert spec and spec.loader
+    plugin = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(plugin)
+    before = "http-proxy=http://admin:horse@proxy\n"
+    change = FileChange("/etc/x", before, f"{before}keep=5\n", "changed", operators=True)
+    shown = plugin.difference(change)
+    assert "horse" not in json.dumps(shown)
+    assert (shown["before_header"], shown["after"].splitlines()[1]) == ("/etc/x", "keep=5")
+
+
+# The inventory.
+
+BOX = {
+    "ssh_hostname": "192.0.2.10", "ssh_port": 2222, "ssh_user": "admin", "ssh_key": "~/key",
+    "ssh_known_hosts_file": "/known hosts", "ssh_config_file": "/config", "_sudo": True,
+}  # fmt: skip
+
+
+def listed(*hosts: Host) -> dict[str, Any]:
+    found = {}
+    for host in hosts:
+        found[host.name], problems = resolve(host.name, host.data)
+        assert not problems
+    return ansible.ansible(hosts, {name: each for name, each in found.items() if each})
+
+
+def variables(**data: object) -> dict[str, Any]:
+    hostvars = listed(Host("box", ("site",), {**BOX, **data}))["_meta"]["hostvars"]
+    return dict(hostvars["box"])
+
+
+def test_the_way_to_a_host_is_told_in_ansibles_words() -> None:
+    found = variables()
+    assert found["ansible_host"] == "192.0.2.10"
+    assert (found["ansible_port"], found["ansible_user"]) == (2222, "admin")
+    assert found["ansible_ssh_private_key_file"] == str(Path("~/key").expanduser())
+    assert found["ansible_become"] is True
+    assert found["ansible_ssh_common_args"] == (
+        "-F /config -o StrictHostKeyChecking=yes "
+        "-o 'UserKnownHostsFile=\"/known hosts\"' -o IdentitiesOnly=yes"
+    )
+
+
+def test_every_setting_is_told_and_read_back_as_it_was() -> None:
+    asked = settings(kernel_gtt_gib=48, models_list=[{"name": "qwen3:8b", "preload": True}])
+    found = variables(kernel_gtt_gib=48, models_list=[{"name": "qwen3:8b", "preload": True}])
+    told = {key: value for key, value in found.items() if not key.startswith("ansible_")}
+    assert told == as_data(asked)
+    assert resolve("box", json.loads(json.dumps(told))) == (asked, ())
+
+
+def test_a_secret_is_not_told_and_how_to_give_it_is() -> None:
+    secrets = {"_sudo_password": "right horse", "ssh_key_password": "right horse"}
+    host = Host("box", (), {**BOX, **secrets})
+    assert "right horse" not in json.dumps(listed(host))
+    told = list(ansible.kept_back([host]))
+    assert [line.split(" is not printed")[0] for line in told] == [
+        "box: _sudo_password",
+        "box: ssh_key_password",
+    ]
+
+
+def test_what_looks_like_a_template_is_marked() -> None:
+    waiver = {"id": "gpu.driver", "reason": "{{ 1 }}"}
+    (found,) = variables(host_waivers=[waiver])["host_waivers"]
+    assert found["reason"] == {"__ansible_unsafe": "{{ 1 }}"}
+
+
+def test_groups_are_the_inventorys_and_one_has_all_hosts() -> None:
+    hosts = Host("a1", ("site_a", "all"), {}), Host("b1", ("b-site", "a1"), {})
+    found = listed(*hosts)
+    assert {name: group["hosts"] for name, group in found.items() if name != "_meta"} == {
+        "apuhost": ["a1", "b1"],
+        "site_a": ["a1"],
+    }
+
+
+def test_this_machine_is_ansibles_localhost() -> None:
+    found = listed(Host("@local", (), {}))
+    assert found["apuhost"]["hosts"] == ["localhost"]
+    assert found["_meta"]["hostvars"]["localhost"]["ansible_connection"] == "local"
+
+
+def test_one_hosts_variables_are_printed_alone(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(inventory, "load", lambda *_: (Host("box", (), BOX),))
+    monkeypatch.setattr(inventory, "settings", lambda *_: {"box": settings()})
+    assert command.run(Path("site.py"), [], "box") == 0
+    assert json.loads(capsys.readouterr().out)["ansible_host"] == "192.0.2.10"
+    with pytest.raises(ApuhostError, match="no host bx; there are: box"):
+        command.run(Path("site.py"), [], "bx")
+
+
+def test_the_form_must_be_named() -> None:
+    with pytest.raises(ApuhostError, match="--ansible"):
+        verbs.inventory(Path("site.py"))
