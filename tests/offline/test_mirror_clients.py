@@ -46,6 +46,8 @@ def test_apt_and_docker_are_led_to_the_mirror() -> None:
     assert "Signed-By: /etc/apuhost/mirror/apt.asc\n" in found[mirror.SOURCE]
     assert f'::{ADDRESS}::CAInfo "{CERTIFICATE}";' in found[supply.APT_CONF]
     assert f'Acquire::https::Proxy::{ADDRESS} "DIRECT";' in found[supply.APT_CONF]
+    for option in ("Verify-Peer", "Verify-Host"):
+        assert f'Acquire::https::{ADDRESS}::{option} "true";' in found[supply.APT_CONF]
     assert found[f"/etc/docker/certs.d/{REGISTRY}/ca.crt"] == CA
 
 
@@ -417,6 +419,17 @@ ENGINE = stack.docker(
             healthy(mirror_answers=f"source http://deb.debian.org/debian x\n{mirrored.answers()}"),
             "another source",
         ),
+        ("apt", healthy(mirror_answers=mirrored.answers(tls="")), "another certificate"),
+        (
+            "apt",
+            healthy(mirror_answers=mirrored.answers(tls=f"{mirrored.TLS}tls verify-host 0\n")),
+            "Verify-Host",
+        ),
+        (
+            "apt",
+            healthy(mirror_answers=mirrored.answers(tls=mirrored.TLS.replace("true", "false"))),
+            'Verify-Peer "false"',
+        ),
         ("clock", supplied(files(mirrored.lock(created="2099-01-01T00:00:00+00:00"))), "it is"),
         ("serial", supplied(files(newest="7\n")), "older than 7"),
         ("models", supplied(files(mirrored.lock(models=()))), "does not have it"),
@@ -427,6 +440,14 @@ def test_what_differs_is_named(name: str, facts: HostFacts, words: str) -> None:
     assert found.status is Status.FAIL
     assert words in f"{found.observed} {found.evidence}"
     assert found.fix
+
+
+def test_a_host_that_checks_nobody_else_checks_the_mirror() -> None:
+    loose = (
+        f"{mirrored.TLS}tls {ADDRESS}::Verify-Host true\ntls Verify-Host no\ntls Verify-Peer no\n"
+    )
+    found = judged(healthy(mirror_answers=mirrored.answers(tls=loose)))["mirror.apt"]
+    assert found.status is Status.PASS
 
 
 def test_every_byte_of_a_model_is_judged_only_where_it_was_read() -> None:

@@ -246,15 +246,21 @@ def test_a_blob_that_the_mirror_lacks_is_told(root: Root, mirror: Files) -> None
     assert not manifest(root).exists()
 
 
+@pytest.mark.parametrize("whose", ["", f"{HERE}::"])
 def test_a_server_of_another_certificate_gets_no_word(
-    root: Root, mirror: Files, tmp_path: Path
+    root: Root, mirror: Files, tmp_path: Path, whose: str
 ) -> None:
+    """Also where the host's own settings, which apt reads before ours, check nobody's."""
     lines = offer(root, mirror)
+    conf = tmp_path / "mirror" / "apt.conf"
+    loose = (f'Acquire::https::{whose}Verify-{of} "false";\n' for of in ("Peer", "Host"))
+    conf.write_text("".join((*loose, conf.read_text())))
     other = tmp_path / "other"
     other.mkdir()
     with serving(other) as stranger:
         stranger.texts = mirror.texts
-        done = root.run(FETCH, *words(root, stranger), stdin=lines, replaced=SOON)
+        once = {**SOON, "left=5": "left=1"}
+        done = root.run(FETCH, *words(root, stranger), stdin=lines, replaced=once)
     assert done.returncode == 1
     assert stranger.asked == []
     assert not blob(root, WEIGHTS).exists()

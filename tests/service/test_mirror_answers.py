@@ -116,6 +116,24 @@ def test_what_apt_knows_of_the_mirror_is_read(host: Host) -> None:
     assert found.sources == (f"{host.files.url}/apt trixie/main amd64 Packages",)
     assert "jq" in found.candidates
     assert found.candidates.keys() >= {"libc6", "libjq1"}
+    assert found.told("CAInfo", HERE) == str(host.files.certificate)
+    assert found.told("Verify-Peer", HERE) == found.told("Verify-Host", HERE) == "true"
+
+
+def test_what_apt_is_told_of_certificates_is_read(host: Host, tmp_path: Path) -> None:
+    """No proxy, which may have a password, and no option of another kind."""
+    here = Host(tmp_path, host.files)
+    here.put(LOCK, "{}")
+    here.put(
+        "apt.conf",
+        'Acquire::https::verify-peer "0";\nacquire::HTTPS::192.0.2.1::CAInfo "/etc/a b";\n'
+        'Acquire::https::Proxy "https://me:secret@proxy";\n',
+    )
+    text = here.sh(mirror_answers.COMMAND).stdout
+    assert "secret" not in text
+    found = mirror_answers.parse(text)
+    assert found.tls == {"verify-peer": "0", "192.0.2.1::cainfo": "/etc/a b"}
+    assert found.told("Verify-Peer", "192.0.2.1") == "0"
 
 
 def test_apts_own_cache_stays_as_it_was(host: Host) -> None:

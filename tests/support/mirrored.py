@@ -88,9 +88,12 @@ def supplied(parts: Mapping[str, str] | None = None, /, **found: Any) -> HostFac
     return host_facts(**changed)
 
 
-def answers(image: str = "there", version: str = "1") -> str:
+TLS = f"tls {ADDRESS}::CAInfo {CERTIFICATE}\ntls {ADDRESS}::Verify-Peer true\n"
+
+
+def answers(image: str = "there", version: str = "1", tls: str = TLS) -> str:
     """What apt and Docker answer of it."""
     source = f"source https://{ADDRESS}:8443/apt trixie/main amd64 Packages\n"
     candidates = "".join(f"candidate {name} {version}\n" for name in PACKAGES)
     name = f"{REGISTRY}/docker.io/ollama/ollama@{stack.IMAGE_DIGEST}"
-    return f"{source}{candidates}image {name} {image}\nend\n"
+    return f"{tls}{source}{candidates}image {name} {image}\nend\n"

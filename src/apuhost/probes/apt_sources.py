@@ -41,7 +41,8 @@ _WORD = re.compile(r"[^ \t\r\n\v\f]+")
 _QUOTING_WORD = re.compile(r'(?:\[[^\]\n]*\]|"[^"\n]*"|[^ \t\r\n\v\f#\["])+')
 _BLANKS = re.compile(r"[ \t\r\n\v\f]*")
 _FIELD = re.compile(r"([^\s:#][^\s:]*)[ \t]*:")
-_NO = frozenset({"no", "false", "without", "off", "disable", "0"})  # apt's StringToBool
+NO = frozenset({"no", "false", "without", "off", "disable", "0"})
+"""Words that apt takes for no (StringToBool)."""
 
 
 @dataclass(frozen=True)
@@ -227,7 +228,7 @@ def _stanza(path: str, fields: Mapping[str, Iterable[re.Match[str]]]) -> _Entry:
         uris=values.get("uris", ()),
         suites=values.get("suites", ()),
         components=values.get("components", ()),
-        enabled=" ".join(values.get("enabled", ())).lower() not in _NO,
+        enabled=" ".join(values.get("enabled", ())).lower() not in NO,
         types=values.get("types", ()),
         signed_by=" ".join(values.get("signed-by", ())) or None,
     )

@@ -23,6 +23,8 @@ _ALONE = f"{APT_OPTIONS} -o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache="
 
 # The lock is JSON in lines (lockfile.as_text). Where an image is there: oci/storage.py.
 _READ = f"""
+apt-config dump | grep -iE '^Acquire::https::(.*::)?(Verify-(Peer|Host)|CAInfo) ' |
+  sed -n 's/^Acquire::https::\\(.*\\) "\\(.*\\)";$/tls \\1 \\2/Ip'
 if [ -r {SOURCE} ]; then
   apt-cache {_ALONE} policy | sed -n 's/^ *-*[0-9][0-9]* \\([^ ]*:[^ ]* .*\\)/source \\1/p'
   sed -n 's/^ *"name": "\\([a-z0-9][a-z0-9.+-]*\\)",$/\\1/p' {LOCK} |
@@ -57,12 +59,19 @@ class MirrorAnswers:
     """What apt reads with the mirror's source alone, and what it would install of it.
 
     `sources` are apt's own words, such as `https://192.0.2.1:8443/apt trixie/main amd64 Packages`;
-    `images` tells of each of the lock's, by its name at the mirror: THERE, or what was said.
+    `images` tells of each of the lock's, by its name at the mirror: THERE, or what was said; `tls`
+    is what apt is told of certificates below Acquire::https, by its name in small letters.
     """
 
     sources: tuple[str, ...]
     candidates: Mapping[str, str]
     images: Mapping[str, str]
+    tls: Mapping[str, str]
+
+    def told(self, option: str, host: str) -> str:
+        """What apt is told of certificates of a host: of it, else of all; "" where nothing."""
+        name = option.lower()
+        return self.tls.get(f"{host}::{name}") or self.tls.get(name, "")
 
 
 def parse(text: str) -> MirrorAnswers:
@@ -78,6 +87,7 @@ def parse(text: str) -> MirrorAnswers:
         tuple(_told(lines, "source")),
         dict(_pairs(lines, "candidate")),
         dict(_pairs(lines, "image")),
+        {name.lower(): value for name, value in _pairs(lines, "tls")},
     )
 
 

@@ -10,7 +10,8 @@ from apuhost.host_facts import HostFacts, Unreadable
 from apuhost.lockfile import Lock
 from apuhost.oci import reference
 from apuhost.oci.storage import namespaced
-from apuhost.probes.mirror import APT_KEY, LOCK, SOURCE
+from apuhost.probes.apt_sources import NO
+from apuhost.probes.mirror import APT_KEY, CERTIFICATE, LOCK, SOURCE
 from apuhost.probes.mirror_answers import THERE
 from apuhost.settings.mirror import Part
 from apuhost.settings.models import PinnedModel
@@ -20,6 +21,7 @@ from apuhost.verdicts.several import several
 
 INSTALL = "apuhost bundle install BUNDLE INVENTORY --signers FILE"
 PACKAGELESS = "take apt out of mirror_parts, or lock and build the bundle anew, and install it"
+OVERRULED = "take it out where `grep -ri https:: /etc/apt` finds it beside ours, then deploy"
 ACTIVE = "model_blobs"
 
 
@@ -52,6 +54,7 @@ def apt(derived: Derived, facts: HostFacts) -> Verdict:
             "apt", derived,
             (Layer.CONFIGURED, lambda: _sourced(derived, facts)),
             (Layer.EFFECTIVE, lambda: _offered(derived, facts)),
+            (Layer.EFFECTIVE, lambda: _checked(derived, facts)),
         ),
     )  # fmt: skip
 
@@ -162,6 +165,19 @@ def _offered(derived: Derived, facts: HostFacts) -> Found:
             said = f"apt-cache policy: {each}"
             return Found(False, "apt reads another source, too", said, DEPLOY)
     return several(tuple(_due(derived, facts)), lambda name: _candidate(name, facts))
+
+
+def _checked(derived: Derived, facts: HostFacts) -> Found:
+    """Whether apt takes nobody else for the mirror: a file that it reads after ours may say so."""
+    host, told = derived.settings.mirror.mirror_address, facts.mirror_answers.told
+    for option in ("Verify-Peer", "Verify-Host"):
+        if told(option, host).lower() in NO:
+            said = f'apt-config dump: {option} "{told(option, host)}" for {host}'
+            return Found(False, "apt does not check the mirror's certificate", said, OVERRULED)
+    if told("CAInfo", host) != CERTIFICATE:
+        said = f'apt-config dump: CAInfo "{told("CAInfo", host)}" for {host}'
+        return Found(False, "apt knows the mirror by another certificate", said, OVERRULED)
+    return Found(True, f"from {derived.settings.mirror.files}/apt")
 
 
 def _due(derived: Derived, facts: HostFacts) -> Iterator[str]:
