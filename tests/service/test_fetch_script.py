@@ -179,7 +179,7 @@ def test_a_run_that_was_killed_is_taken_up_by_the_next(root: Root, mirror: Files
         assert process.stdin
         process.stdin.write(lines)
         process.stdin.close()
-        stage = volume(root).parent / "apuhost-fetch" / sha256(WEIGHTS)
+        stage = volume(root) / "apuhost-fetch" / sha256(WEIGHTS)
         wait_for(lambda: stage.exists() and stage.stat().st_size > 512 * 1024)
         os.killpg(process.pid, signal.SIGKILL)
     mirror.pause_s = 0
@@ -206,7 +206,7 @@ def test_a_run_that_is_ended_ends_its_download(root: Root, mirror: Files) -> Non
         assert process.stdin
         process.stdin.write(lines)
         process.stdin.close()
-        stage = volume(root).parent / "apuhost-fetch" / sha256(WEIGHTS)
+        stage = volume(root) / "apuhost-fetch" / sha256(WEIGHTS)
         wait_for(lambda: stage.exists() and stage.stat().st_size > 256 * 1024)
         process.terminate()
     wait_for(
@@ -285,14 +285,62 @@ def test_a_store_that_leads_elsewhere_is_not_written_to(
 def test_a_link_where_files_are_loaded_to_is_not_followed(
     root: Root, mirror: Files, tmp_path: Path, name: str
 ) -> None:
-    """On a disk of its own the volume is where they are loaded, where the container is root."""
+    """The volume is where they are loaded, and there the container is root."""
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir(mode=0o755)
     (volume(root) / name).parent.mkdir(exist_ok=True)
     (volume(root) / name).symlink_to(elsewhere)
     lines = offer(root, mirror)
-    own_disk = {'"$(stat -c %d "${3%/*}")"': "another"}
-    done = root.run(FETCH, *words(root, mirror), stdin=lines, replaced={**SOON, **own_disk})
+    done = root.run(FETCH, *words(root, mirror), stdin=lines, replaced=SOON)
     assert done.returncode == 1
     assert f"{volume(root) / name} leads elsewhere: not touched" in done.stderr
     assert (list(elsewhere.iterdir()), elsewhere.stat().st_mode & 0o777) == ([], 0o755)
+
+
+@pytest.mark.parametrize(
+    ("program", "place"),
+    [
+        ("chown", f"apuhost-fetch/{sha256(WEIGHTS)}"),
+        ("chown", "models/blobs"),
+        ("cp", "models/manifests"),
+        ("cp", "apuhost-fetch"),
+    ],
+)
+def test_a_link_that_comes_between_a_look_and_a_write_is_not_followed(
+    root: Root, mirror: Files, tmp_path: Path, program: str, place: str
+) -> None:
+    """The container is root in its volume at every moment: here, while a program is started."""
+    lines = offer(root, mirror)
+    elsewhere, own = tmp_path / "elsewhere", volume(root) / place
+    is_file = place.endswith(sha256(WEIGHTS))
+    elsewhere.write_text("secret") if is_file else elsewhere.mkdir()
+    elsewhere.chmod(0o700)
+    swap = f"[ -h {own} ] || {{ mv {own} {tmp_path}/moved; ln -s {elsewhere} {own}; }}"
+    flags = f"grep /run/apuhost/store /proc/self/mountinfo >{tmp_path}/mounted"
+    root.program(program, f'{flags}; {swap}; exec /usr/bin/{program} "$@"')
+    done = root.run(FETCH, *words(root, mirror), stdin=lines, replaced=SOON)
+    assert done.returncode != 0
+    assert "Too many levels of symbolic links" in done.stderr
+    state = elsewhere.stat()
+    assert (state.st_uid, state.st_mode & 0o777) == (0, 0o700)
+    assert elsewhere.read_text() == "secret" if is_file else list(elsewhere.iterdir()) == []
+    assert {"nosymfollow", "nodev"} <= {*(tmp_path / "mounted").read_text().split()[5].split(",")}
+    assert not os.path.ismount(root.path("/run/apuhost/store"))
+
+
+def test_a_disk_that_begins_below_the_store_is_kept_from_links_too(
+    root: Root, mirror: Files, tmp_path: Path
+) -> None:
+    disk, place = tmp_path / "disk", volume(root) / "models"
+    (disk / "blobs").mkdir(parents=True)
+    lines = offer(root, mirror)
+    subprocess.run(["mount", "--bind", str(disk), str(place)], check=True)
+    try:
+        assert root.run(FETCH, *words(root, mirror), stdin=lines, replaced=SOON).returncode == 0
+        assert whole(root)
+        (disk / "blobs").rename(disk / "moved")
+        (disk / "blobs").symlink_to(tmp_path / "disk/moved")
+        assert fetch(root, mirror).returncode == 1
+    finally:
+        subprocess.run(["umount", str(place)], check=True)
+    assert (disk / f"moved/sha256-{sha256(WEIGHTS)}").read_bytes() == WEIGHTS

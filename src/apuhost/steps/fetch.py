@@ -1,5 +1,7 @@
 """The script that takes a model's files from the mirror into Ollama's store."""
 
+import shlex
+
 from apuhost.changes.scripts import LOCK
 
 # A script that fails takes the offer's folder, its $1, with it.
@@ -12,25 +14,40 @@ trap 'exit 1' HUP INT TERM"""
 #
 # The server runs on: it reads manifests and blobs anew for each request. When it starts, it removes
 # blobs that no manifest names: those older than an hour, and what has another name (Ollama's
-# server/images.go). So all is loaded beside the store, where no container reaches it unless another
-# disk begins there, and moved there together, the manifest last.
+# server/images.go). So all is loaded beside the models, on their disk, and moved to them together,
+# the manifest last.
+#
+# The container is root there, and can put a link or a device in the place of anything at any time,
+# also between a look and a write. So all of it is done in a mount that this script alone sees, in
+# which the kernel follows no link and opens no device (mount(8), nosymfollow: Linux 5.10). A disk
+# that begins below the store is a mount of its own there, too.
 #
 # apt's downloader compares the digest as the bytes pass, and takes up a file that has the time of
 # the mirror's: where it was killed it could not set that, so its own log tells it. A mirror that is
 # at work for others (503) is asked until it is not. Says how far it is every ten seconds.
-FETCH = f"""set -e
+_APART = f"""set -e
 {CLEAN}
 {LOCK}
-offer=$1 from=$2 store=$3/models manifest=$4 loading=
+offer=$1 from=$2 view=/run/apuhost/store loading=
 trap '[ "$?" = 0 ] || rm -rf "$offer"; [ -z "$loading" ] || kill "$loading" 2>/dev/null' EXIT
-[ "$(stat -c %d "$3")" = "$(stat -c %d "${{3%/*}}")" ] && stage=${{3%/*}} || stage=$3
-stage=$stage/apuhost-fetch
+mkdir -p "$view"
+mount --rbind -- "$3" "$view"
+open() {{
+  awk -v at="$view" '($5 == at || index($5, at "/") == 1) && $6 !~ /nosymfollow/ {{ print $5 }}' \
+    /proc/self/mountinfo
+}}
+open | while read -r place; do
+  mount -o remount,bind,nosymfollow,nodev,nosuid,noexec -- "$place" || exit 1
+done
+[ -z "$(open)" ] || {{
+  echo "links in $3 would be followed, which Linux 5.10 can prevent: not touched" >&2; exit 1; }}
+store=$view/models stage=$view/apuhost-fetch manifest=$view${{4#"$3"}}
 for place in "$store" "$store/blobs" "$(dirname "$manifest")"; do
-  [ "$(readlink -m "$place")" = "$(readlink -f "$3")${{place#"$3"}}" ] ||
-    {{ echo "$place leads elsewhere: not touched" >&2; exit 1; }}
+  [ "$(readlink -m "$place")" = "$place" ] ||
+    {{ echo "$3${{place#"$view"}} leads elsewhere: not touched" >&2; exit 1; }}
 done
 leading=$(find "$stage" -type l 2>/dev/null | head -n 1)
-[ -z "$leading" ] || {{ echo "$leading leads elsewhere: not touched" >&2; exit 1; }}
+[ -z "$leading" ] || {{ echo "$3${{leading#"$view"}} leads elsewhere: not touched" >&2; exit 1; }}
 mkdir -p "$store/blobs" "$stage"; chmod 0700 "$stage"
 owner=$(stat -c %u:%g "$store")
 cat >"$offer/blobs"
@@ -80,3 +97,5 @@ sync "$stage/manifest"; mv -T "$stage/manifest" "$manifest"; sync "$place"
 while [ "$place" != "$store" ]; do chown "$owner" "$place"; place=$(dirname "$place"); done
 rm -rf "$stage"
 """
+
+FETCH = f'exec unshare --mount -- sh -c {shlex.quote(_APART)} apuhost "$@"'
