@@ -6,6 +6,6 @@ Layers, each importing only downwards (tests/offline/test_architecture.py reads 
         > steps > verdicts > changes > derived > gather, saved_boot > host_facts, connection
         > round_trip, inventory, last_report, records > settings
         > sizing, kernels, known_bad, environment, hazards > oci, probes
-        > debian, hardware, lockfile, locks, nearest, places, roles, signals, verdict_ids
+        > debian, hardware, lockfile, locks, nearest, places, ranges, roles, signals, verdict_ids
         > pipes, web > errors
 """

@@ -176,6 +176,7 @@ def test_a_folder_of_somebody_else_is_refused_and_stays(tmp_path: Path) -> None:
         pytest.param(("box1",), ["box1"], id="a name"),
         pytest.param(("box*",), ["box1", "box2"], id="a pattern"),
         pytest.param(("nuc", "box1"), ["box1", "nuc"], id="two"),
+        pytest.param(("box[1:3]",), ["box1", "box2"], id="a range"),
     ],
 )
 def test_limits_choose_among_saved_hosts(

@@ -8,6 +8,7 @@ import pytest
 from tests.support.rights import ordinary_user
 
 from apuhost import inventory
+from apuhost.errors import ApuhostError
 from apuhost.inventory import Host, InventoryError, reading, sources
 from apuhost.inventory.reading import Read
 
@@ -47,6 +48,8 @@ def names(path: Path, *limits: str) -> list[str]:
         pytest.param(("all",), ["box1", "box2", "c07.example"], id="all"),
         pytest.param(("c07.example", "site-a"), ["box1", "c07.example"], id="two, in file order"),
         pytest.param(("box1", "boxes"), ["box1", "box2"], id="one host twice"),
+        pytest.param(("box[2:9]",), ["box2"], id="a range"),
+        pytest.param(("[a:c]0[7:8].*",), ["c07.example"], id="ranges and a pattern"),
     ],
 )
 def test_limits_are_names_groups_and_patterns(
@@ -73,12 +76,14 @@ def test_a_hosts_name_outweighs_the_group_of_that_name(
         pytest.param(("box1", "box9"), "--limit box9", id="one good, one not"),
         pytest.param(("",), "matches no host", id="empty"),
         pytest.param(("BOX1",), "matches no host", id="capitals"),
+        pytest.param(("box[3:9]",), "matches no host", id="a range of others"),
+        pytest.param(("box[2:1]",), r"box\[2:1\]: \[2:1\] counts down", id="a range of none"),
     ],
 )
 def test_a_limit_that_matches_nothing_is_an_error(
     file: Path, limits: tuple[str, ...], told: str
 ) -> None:
-    with pytest.raises(InventoryError, match=told):
+    with pytest.raises(ApuhostError, match=told):
         inventory.load(file, limits)
 
 

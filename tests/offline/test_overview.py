@@ -89,9 +89,20 @@ def test_hosts_that_share_a_state_share_a_row_and_the_worst_comes_first() -> Non
     assert found[:3] == ["     kernel", "b d  1 bad", "a c  ok"]
 
 
-def test_a_long_row_names_some_hosts_and_counts_all() -> None:
+def test_a_row_of_names_that_count_up_is_a_range_with_their_number() -> None:
     found = lines(*(good(f"c{number:02}") for number in range(18)))
-    assert found[1] == "c00 c01 c02 c03 c04 c05 … (18)  ok"
+    assert found[1] == "c[00:17] (18)  ok"
+
+
+def test_a_long_row_names_some_hosts_and_counts_all() -> None:
+    found = lines(*(good(f"c{number:02}") for number in range(0, 36, 2)))
+    assert found[1] == "c00 c02 c04 c06 c08 c10 … (18)  ok"
+
+
+def test_a_cause_names_its_hosts_as_ranges_that_limit_takes() -> None:
+    found = lines(*(bad(f"c{number:02}") for number in range(17)), good("b"))
+    assert f"{report.INDENT}17 hosts: c[00:16]" in found
+    assert pasted(found) == [SITE, "--limit", "c[00:16]"]
 
 
 @pytest.mark.parametrize("name", ["x" * 300, "\x1b[2J", "ø" * 40])
@@ -113,6 +124,15 @@ def test_concerns_that_have_no_room_beside_the_others_come_below(width: int) -> 
     assert len(table) % 3 == 0
     assert [name for head in table[::3] for name in head.split()] == names
     assert " ".join(table[1::3]).count("1 bad") == len(names)
+
+
+def test_what_is_unknown_for_one_reason_is_counted_by_concern_where_it_is_much() -> None:
+    names = [*(f"kernel.a{number}" for number in range(5)), *(f"gpu.b{n}" for n in range(5))]
+    unread = [
+        Verdict(name, Status.UNKNOWN, "48 GiB", "", reason="machine was not read") for name in names
+    ]
+    told = [*lines(host("a", *unread)), *lines(host("a", *unread), good("b"))]
+    assert told.count(f"{report.INDENT}and 9 more: 4 of kernel, 5 of gpu") == 2
 
 
 RECOMMENDED = Severity.RECOMMENDED
@@ -234,7 +254,7 @@ def pasted(found: list[str]) -> list[str]:
 
 @pytest.mark.parametrize("fix", [DEPLOY, f"reboot (it is in place), or {DEPLOY}"])
 def test_a_fix_for_many_hosts_is_one_shell_command_folded(fix: str) -> None:
-    names = [f"c{number}.example; reboot" for number in range(40)]
+    names = [f"c{number}.example; reboot" for number in range(0, 80, 2)]
     found = lines(*(bad(name, fix=fix) for name in names), good("b"))
     assert max(map(len, found)) <= 100
     expected = [SITE, *(part for name in names for part in ("--limit", name))]

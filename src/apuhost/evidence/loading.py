@@ -5,12 +5,11 @@ import stat
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from apuhost import saved_boot
+from apuhost import ranges, saved_boot
 from apuhost.errors import ApuhostError
 from apuhost.evidence import files, index
 from apuhost.evidence.files import ClosedError, EvidenceError
@@ -124,7 +123,7 @@ def _limited(found: Loaded, limits: tuple[str, ...]) -> Loaded:
 
 
 def _matches(name: str, limit: str) -> bool:
-    return name == limit or fnmatch(name, limit)
+    return name == limit or ranges.matches(name, limit)
 
 
 def _load_host(folder: Path) -> tuple[str, Saved]:

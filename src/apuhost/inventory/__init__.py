@@ -4,10 +4,10 @@ import os
 import stat
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
+from apuhost import ranges
 from apuhost.inventory import groups, reading, sources
 from apuhost.inventory.syntax import InventoryError as InventoryError
 from apuhost.inventory.syntax import shown
@@ -142,7 +142,7 @@ def _matches(host: Host, limit: str, names: set[str]) -> bool:
     # A host's name wins over a group's: minipc.py makes a group minipc of all of its hosts.
     if limit in names:
         return host.name == limit
-    return limit == "all" or limit in host.groups or fnmatch(host.name, limit)
+    return limit == "all" or limit in host.groups or ranges.matches(host.name, limit)
 
 
 def _report(path: Path, hosts: tuple[Host, ...], problems: list[Problem]) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from apuhost import ranges
 from apuhost.report.command import fix_lines
 from apuhost.report.outcome import FAILED, ORDER, Word, sentence, word, worth_a_word
 from apuhost.report.text import WIDTH, wrapped
@@ -51,7 +52,8 @@ def cause_lines(
         lines += _named(hosts, width, alike=all(cause.alike for cause in causes))
         if fix:
             everybody = limits if len(hosts) == len(reports) else None
-            lines += fix_lines(fix, inventory, hosts if everybody is None else everybody, width)
+            meant = ranges.folded(hosts) if everybody is None else everybody
+            lines += fix_lines(fix, inventory, meant, width)
         lines.append("")
     return lines[:-1]
 
@@ -130,7 +132,7 @@ def _words(verdict: Verdict) -> str:
 
 
 def _named(hosts: Sequence[str], width: int, *, alike: bool) -> list[str]:
-    """`2 hosts: c07 c11`, and whose words are shown where not all say the very same."""
+    """`17 hosts: c[01:17]`, and whose words are shown where not all say the very same."""
     count = f"{len(hosts)} host{'s' if len(hosts) > 1 else ''}"
     example = "" if alike else f" (details of {hosts[0]})"
-    return wrapped("", f"{count}{example}: {' '.join(hosts)}", width)
+    return wrapped("", f"{count}{example}: {' '.join(ranges.folded(hosts))}", width)

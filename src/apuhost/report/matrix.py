@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from apuhost import ranges
 from apuhost.report.outcome import ORDER, Word, concern, word
 from apuhost.report.text import WIDTH, visible
 from apuhost.verdicts import Verdict
@@ -58,12 +59,15 @@ def _blocks(widths: Sequence[int], room: int) -> list[slice]:
 
 
 def label(hosts: Sequence[str], room: int) -> str:
-    """The hosts' names, as many as have room, and the count of all: `c07 c11 … (18)`."""
-    names = [visible(host) for host in hosts]
+    """The hosts' names, as many as have room, and the count where not each is written out."""
+    names = [visible(name) for name in ranges.folded(hosts)]
     whole = " ".join(names)
+    count = f" ({len(hosts)})"
+    if len(names) < len(hosts):
+        whole += count
     if len(whole) <= room:
         return whole
-    end = f" … ({len(hosts)})" if len(hosts) > 1 else "…"
+    end = f" …{count}" if len(hosts) > 1 else "…"
     kept = ""
     for name in names:
         longer = f"{kept} {name}".lstrip()

@@ -1,8 +1,9 @@
 """What is said of verdicts, each cause once: those that share one are told together."""
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 
-from apuhost.report.outcome import FAILED, Word, sentence, waiver, word
+from apuhost.report.outcome import FAILED, Word, concern, sentence, waiver, word
 from apuhost.report.text import WIDTH, WORD_WIDTH, wrapped
 from apuhost.verdicts import Verdict
 
@@ -11,6 +12,9 @@ Told = tuple[Verdict, ...]
 
 UNANSWERED = (Word.UNKNOWN, Word.SKIP)
 """Of these the cause is all that is to be said."""
+
+MOST_NAMED = 8
+"""As many names of verdicts fit into a line or two."""
 
 
 def by_cause(verdicts: Iterable[Verdict]) -> list[Told]:
@@ -37,7 +41,7 @@ def said(told: Told, width: int = WIDTH) -> list[str]:
         return [*_found(first, width), *_reason(first, width)]
     if word(first) in UNANSWERED:
         lines = wrapped(f"{word(first):{WORD_WIDTH}}{first.id} ", first.reason, width)
-        return [*lines, *wrapped("", f"and {_ids(others)}", width)]
+        return [*lines, *wrapped("", f"and {_others(others)}", width)]
     lines = [line for verdict in told for line in _found(verdict, width)]
     return [*lines, *_reason(first, width), *wrapped("", f"holds for {_ids(told)}", width)]
 
@@ -57,6 +61,14 @@ def _reason(verdict: Verdict, width: int) -> list[str]:
         return wrapped("", waiver(verdict), width)
     told = word(verdict) in FAILED and verdict.reason
     return wrapped("", verdict.reason, width) if told else []
+
+
+def _others(verdicts: Sequence[Verdict]) -> str:
+    """Their names, or of many how many of each concern: what is missing is said once above."""
+    if len(verdicts) <= MOST_NAMED:
+        return _ids(verdicts)
+    counts = Counter(map(concern, verdicts))
+    return f"{len(verdicts)} more: {', '.join(f'{n} of {name}' for name, n in counts.items())}"
 
 
 def _ids(verdicts: Iterable[Verdict]) -> str:
