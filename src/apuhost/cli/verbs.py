@@ -72,11 +72,25 @@ def plan(
 
 
 @app.command(cls=Command)
-def deploy(inventory: Inventory, limit: Limit = None, yes: Yes = False) -> None:
+def deploy(
+    inventory: Inventory,
+    limit: Limit = None,
+    serial: Annotated[
+        str | None,
+        usage.named("--serial", metavar="N", words="so many hosts at a time, or N% of them"),
+    ] = None,
+    max_failures: Annotated[
+        int | None,
+        usage.named("--max-failures", metavar="N", words="after N failed hosts no batch begins"),
+    ] = None,
+    yes: Yes = False,
+) -> None:
     """Apply the settings, reboot where needed, then verify in a new process."""
     from apuhost.commands import deploy as command
+    from apuhost.commands.pace import Pace
 
-    raise typer.Exit(command.run(inventory, limit or [], yes=yes))
+    pace = Pace(serial, max_failures)
+    raise typer.Exit(command.run(inventory, limit or [], pace, yes=yes))
 
 
 @app.command(cls=Command)

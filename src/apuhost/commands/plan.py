@@ -1,10 +1,10 @@
 """`apuhost plan`: what would change, and what is refused."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from apuhost import inventory, report
+from apuhost import inventory, ranges, report
 from apuhost.changes import HostPlan
 from apuhost.changes.host import plan as plan_host
 from apuhost.commands import terminal
@@ -15,16 +15,19 @@ from apuhost.settings import Settings
 from apuhost.verdicts.refusals import refusals
 
 DEEPER = "  "
+LONGEST_HEAD = 40
+"""Names in as many columns leave room for a sentence beside them."""
 
 
 @dataclass(frozen=True)
 class Planned:
-    """One host: its plan, or why there is none."""
+    """One host: its plan, or why there is none; `serves`: it is a mirror for others."""
 
     host: str
     plan: HostPlan | None = None
     refused: tuple[str, ...] = ()
     unreachable: str = ""
+    serves: bool = False
 
 
 def run(path: Path, limits: Sequence[str], *, every: bool) -> int:
@@ -46,10 +49,23 @@ def plans(path: Path, limits: Sequence[str]) -> tuple[Planned, ...]:
 
 
 def show(planned: Iterable[Planned], *, every: bool) -> None:
-    """Print the plans, a block per host."""
-    for each in planned:
-        for line in _lines(each, every=every):
+    """Print the plans, a block for all hosts that have the same."""
+    for each, hosts in _once(planned):
+        for line in _lines(each, hosts, every=every):
             print(line)
+
+
+def _once(planned: Iterable[Planned]) -> list[tuple[Planned, list[str]]]:
+    """Each plan once, with the names of all its hosts; in the order of the first ones."""
+    alike: list[tuple[Planned, list[str]]] = []
+    for each in planned:
+        nameless = replace(each, host="", serves=False)
+        names = next((names for plan, names in alike if plan == nameless), None)
+        if names is None:
+            alike.append((nameless, [each.host]))
+        else:
+            names.append(each.host)
+    return alike
 
 
 def exit_status(planned: Iterable[Planned]) -> int:
@@ -65,18 +81,30 @@ def _plan(host: str, settings: Settings, facts: HostFacts | Unreachable) -> Plan
         return Planned(host, unreachable=str(facts))
     try:
         refused = refusals(settings, derive(settings, facts), facts)
-        return Planned(host, None if refused else plan_host(settings, facts), refused)
+        found = None if refused else plan_host(settings, facts)
+        return Planned(host, found, refused, serves=settings.mirror.mirror_serve)
     except Unreadable as error:
         return Planned(host, refused=(f"cannot be judged: {error}",))
 
 
-def _lines(planned: Planned, *, every: bool) -> list[str]:
-    width, name = terminal.width(), report.visible(planned.host)
+def _lines(planned: Planned, hosts: Sequence[str], *, every: bool) -> list[str]:
+    width = terminal.width()
+    above, name = _head(hosts, width)
     if planned.unreachable:
-        return report.wrapped(f"{name}  not reached: ", planned.unreachable, width, DEEPER)
-    if planned.plan is None:
+        told = report.wrapped(f"{name}  not reached: ", planned.unreachable, width, DEEPER)
+    elif planned.plan is None:
         refused = [
             report.wrapped(f"{name}  refused: ", why, width, DEEPER) for why in planned.refused
         ]
-        return [*(line for lines in refused for line in lines), f"{name}  nothing will be touched"]
-    return report.plan_lines(planned.host, planned.plan, width, every=every)
+        told = [*(line for lines in refused for line in lines), f"{name}  nothing will be touched"]
+    else:
+        told = report.plan_lines(name, planned.plan, width, every=every)
+    return [*above, *told]
+
+
+def _head(hosts: Sequence[str], width: int) -> tuple[list[str], str]:
+    """What a line begins with: the hosts' names, or how many they are, with the names above."""
+    names = report.visible(" ".join(ranges.folded(hosts)))
+    if len(hosts) == 1 or len(names) <= LONGEST_HEAD:
+        return [], names
+    return report.wrapped("", names, width, ""), f"{len(hosts)} hosts"

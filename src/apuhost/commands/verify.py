@@ -36,8 +36,25 @@ class Asked:
     active: bool = False
 
 
+@dataclass(frozen=True)
+class Seen:
+    """What was shown: its exit status, and the hosts that failed or did not answer."""
+
+    status: int
+    failed: tuple[str, ...]
+
+
 def run(asked: Asked, outputs: Mapping[str, str], *, every: bool) -> int:
     """Exit status as in report.exit_status; `outputs` as for show."""
+    return judge(asked, outputs, every=every).status
+
+
+def judge(asked: Asked, outputs: Mapping[str, str], *, every: bool) -> Seen:
+    """Judge and show, and remember it; `outputs` as for show.
+
+    Raises:
+        VerifyError: nothing to judge, or two things at once.
+    """
     if asked.path is None and asked.saved is None:
         raise VerifyError("verify what? give an INVENTORY, or --from DIR")
     if asked.path is not None and asked.saved is not None:
@@ -50,7 +67,8 @@ def run(asked: Asked, outputs: Mapping[str, str], *, every: bool) -> int:
     output.check(outputs)
     judged = _judged(asked)
     status = show(judged.reports, asked, outputs, every=every)
-    return status if _remembered(asked, judged) else status or 2
+    failed = (each.host for each in judged.reports if each.unreachable or _failed(each))
+    return Seen(status if _remembered(asked, judged) else status or 2, tuple(failed))
 
 
 def show(
@@ -73,6 +91,10 @@ def show(
         print(report.visible(problem), file=sys.stderr)
     status = report.exit_status(found)
     return status or (2 if unwritten else 0)
+
+
+def _failed(found: HostReport) -> bool:
+    return report.exit_status([found]) == 1
 
 
 def _uncollected(outputs: Mapping[str, str]) -> list[str]:
