@@ -9,10 +9,12 @@ from pyinfra.api import FactBase
 from pyinfra.api.command import QuoteString, StringCommand
 
 from apuhost import settings
+from apuhost.gather import HOST_TIMEOUT_S
 from apuhost.round_trip import DECIDING, Reading
 from apuhost.steps import Known
 from apuhost.steps.known import read
 from apuhost.steps.order import Part
+from deploy import limits
 
 
 class RootOutput(FactBase[str]):
@@ -73,11 +75,13 @@ def takes(part: Part) -> bool:
 
 
 def _read(readings: dict[str, Reading]) -> Known:
-    return read(host.name, _data(), readings, _ask)
+    return read(host.name, _data(), readings, output)
 
 
-def _ask(script: str) -> str:
-    return str(host.get_fact(RootOutput, script=script) or "")
+def output(script: str) -> str:
+    """What a script that only reads prints as root on the current host; a hanging one fails it."""
+    limits.notice_a_lost(host)
+    return str(host.get_fact(RootOutput, script=script, _timeout=HOST_TIMEOUT_S) or "")
 
 
 def _data() -> dict[str, object]:

@@ -20,7 +20,8 @@ from apuhost.errors import ApuhostError
 from apuhost.report import diff
 from apuhost.steps import Known, NextBoot, Script, Step
 from apuhost.steps.order import Part
-from deploy.facts import RootOutput, forget, known
+from deploy import limits
+from deploy.facts import forget, known, output
 from deploy.reboot import until_back
 
 Commands = Generator[PyinfraCommand, None, None]
@@ -40,7 +41,7 @@ class CurrentHost:
 
     def output(self, script: str) -> str:
         """What a script prints there, exactly."""
-        return str(host.get_fact(RootOutput, script=script) or "")
+        return output(script)
 
     def nothing_due(self, why: str) -> None:
         """Show it where pyinfra is asked to (-v)."""
@@ -51,16 +52,32 @@ class CurrentHost:
         logger.warning("%s%s", host.print_prefix, sentence)
 
 
-class Told(StringCommand):
-    """A script of minutes: what it says is shown as it comes, not only when it has failed."""
+class Bounded(StringCommand):
+    """A command that has so many seconds; a host where it hangs fails, and the others go on."""
+
+    limit = "host_command_timeout_s"
 
     def execute(
         self, state: State, host: Host, connector_arguments: ConnectorArguments
-    ) -> tuple[bool, CommandOutput]:
+    ) -> limits.Done:
+        """Run it."""
+        return limits.within(host, self.limit, lambda: self._run(state, host, connector_arguments))
+
+    def _run(self, state: State, host: Host, arguments: ConnectorArguments) -> limits.Done:
+        done: limits.Done = super().execute(state, host, arguments)
+        return done
+
+
+class Told(Bounded):
+    """A pull: what it says is shown as it comes, not only when it has failed."""
+
+    limit = "host_pull_timeout_s"
+
+    def _run(self, state: State, host: Host, arguments: ConnectorArguments) -> limits.Done:
         """Run it. Nothing is left to be shown afterwards."""
-        connector_arguments.update(self.connector_arguments)
+        arguments.update(self.connector_arguments)
         done, _ = host.run_shell_command(
-            self, print_output=True, print_input=state.print_input, **connector_arguments
+            self, print_output=True, print_input=state.print_input, **arguments
         )
         return done, CommandOutput([])
 
@@ -101,14 +118,14 @@ def _command(order: Script | NextBoot) -> PyinfraCommand:
     return root_script(order)
 
 
-def root_script(script: Script) -> StringCommand:
+def root_script(script: Script) -> Bounded:
     """A script with its arguments, each quoted."""
     words = ("sh", "-c", QuoteString(script.text), "apuhost", *map(QuoteString, script.arguments))
-    kind = Told if script.told else StringCommand
+    kind = Told if script.told else Bounded
     return kind(*words, _stdin=script.stdin)
 
 
-def fails(sentence: str) -> StringCommand:
+def fails(sentence: str) -> Bounded:
     """A command that fails on the host with this sentence, and so ends its run alone."""
     return root_script(Script('printf "%s\\n" "$1" >&2; exit 1', (sentence,)))
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from deploy import operations
 from jinja2 import Environment, UndefinedError, meta, nodes
 from tests.support import mirrors
 from tests.support.hosts import host_facts, settings
@@ -76,7 +77,7 @@ ASKED = {
     for file in files(CORE)
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
     if isinstance(node, ast.Attribute)
-}
+} | {operations.Bounded.limit, operations.Told.limit}
 
 
 @pytest.mark.parametrize("role", EVERY)

@@ -98,6 +98,8 @@ def parameters(**options: object) -> list[dict[str, object]]:
         ("mirror_parts", []),
         ("host_roles", ["vulkan"]),
         ("host_reboot_timeout_s", 7200),
+        ("host_command_timeout_s", 86400),
+        ("host_pull_timeout_s", 10),
     ],
 )
 def test_what_is_allowed(key: str, value: object) -> None:
@@ -341,6 +343,8 @@ WRONG: list[Any] = [
     pytest.param("host_roles", "kernel", "roles", id="one role for a list"),
     pytest.param("host_reboot_timeout_s", 9, "10 to 7200", id="too short"),
     pytest.param("host_reboot_timeout_s", "600", "10 to 7200", id="seconds as text"),
+    pytest.param("host_command_timeout_s", 0, "10 to 86400", id="no time for a command"),
+    pytest.param("host_pull_timeout_s", 604801, "10 to 604800", id="over a week for a pull"),
 ]
 
 

@@ -33,6 +33,8 @@ class HostSettings(Model):
     host_firmware: FirmwareSetup | None
     host_roles: list[Role]
     host_reboot_timeout_s: Annotated[int, Field(ge=10, le=7200)]
+    host_command_timeout_s: Annotated[int, Field(ge=10, le=86400)]
+    host_pull_timeout_s: Annotated[int, Field(ge=10, le=604800)]
     host_waivers: list[Waiver]
 
     @field_validator("host_waivers")
