@@ -13,9 +13,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
+from typing import IO
 
 from apuhost import roles
 from apuhost.errors import ApuhostError
+from apuhost.inventory.handover import given
 
 NOBODY_LEFT = "No hosts remaining!"
 STARTING = "--> Starting operation:"
@@ -61,7 +63,7 @@ def pyinfra(inventory: Path, hosts: Iterable[str]) -> tuple[str, ...]:
         "--data",
         "ssh_strict_host_key_checking=yes",
         *limits,
-        str(inventory.resolve()),
+        *given(inventory).arguments,
         "deploy/all.py",
     )
 
@@ -83,10 +85,11 @@ def apply(inventory: Path, hosts: Sequence[str], say: Callable[[str], None]) -> 
     """
     with (
         TemporaryFile("w+") as results,
+        _handed(given(inventory).stdin) as handed,
         subprocess.Popen(
             pyinfra(inventory, hosts),
             cwd=roles.CHECKOUT,
-            stdin=subprocess.DEVNULL,
+            stdin=handed,
             stdout=results,
             stderr=subprocess.PIPE,
             env={**os.environ, "PYINFRA_PROGRESS": "off"},
@@ -103,6 +106,15 @@ def apply(inventory: Path, hosts: Sequence[str], say: Callable[[str], None]) -> 
         results.seek(0)
         # pyinfra then ends without a result, which only says that every host failed.
         return Applied(0, tuple(hosts)) if nobody_left else applied(results.read(), status)
+
+
+@contextmanager
+def _handed(text: str) -> Iterator[IO[str]]:
+    """A file of this text, without a name: there may be a password in it."""
+    with TemporaryFile("w+") as file:
+        file.write(text)
+        file.seek(0)
+        yield file
 
 
 def progress(lines: Iterable[str]) -> Iterator[str]:

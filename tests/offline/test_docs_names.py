@@ -104,8 +104,9 @@ def test_every_verdict_that_is_named_is_given(page: Path) -> None:
 
 OF_OTHERS = {"kernel_log", "mirror_answers", "mirror_serving", "ollama_api", "ollama_log"}
 OF_OTHERS |= {"boot_id", "ollama_default", "docker_version", "docker_log_opts", "kernel_gtt_gb"}
-"""They begin like a setting: files of a facts folder, the kernel's word, Docker's network, and what
-another role has, or a misspelt one."""
+OF_OTHERS |= {"host_vars"}
+"""They begin like a setting: files of a facts folder, the kernel's word, Docker's network, a folder
+of Ansible's, and what another role has, or a misspelt one."""
 
 
 @every_page

@@ -102,3 +102,51 @@ def test_a_module_beside_the_inventory_that_fails_is_the_file_that_is_named(tmp_
     beside = "import os, sys\nsys.path.append(os.path.dirname(__file__))\nfrom boxes import a\n"
     (line,) = told(written(tmp_path, beside))
     assert line == f"{tmp_path}/boxes.py:2: ZeroDivisionError: division by zero"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("hosts.csv", "name,ssh_port,groups\nbox1,2222,lab\nbox2,,\n"),
+        ("hosts.ini", "box2\n[lab]\nbox1 ansible_port=2222\n"),
+        ("hosts.yml", "lab: {hosts: {box1: {ansible_port: 2222}}}\nall: {hosts: {box2: }}\n"),
+    ],
+)
+def test_hosts_of_other_files_have_groups_and_the_group_data_beside_them(
+    tmp_path: Path, name: str, text: str
+) -> None:
+    beside = tmp_path / "group_data"
+    beside.mkdir()
+    (beside / "all.py").write_text("_sudo = True\nssh_port = 22\n")
+    (beside / "lab.py").write_text("kernel_gtt_gib = 48\nssh_port = 23\n")
+    (tmp_path / name).write_text(text)
+    found = {host.name: host for host in inventory.load(tmp_path / name)}
+    assert found["box1"].data == {"_sudo": True, "kernel_gtt_gib": 48, "ssh_port": 2222}
+    assert found["box2"].data == {"_sudo": True, "ssh_port": 22}
+    assert [host.name for host in inventory.load(tmp_path / name, ("lab",))] == ["box1"]
+
+
+def test_wrong_values_of_other_files_and_of_group_data_are_told_where_each_stands(
+    tmp_path: Path,
+) -> None:
+    beside = tmp_path / "group_data"
+    beside.mkdir()
+    (beside / "all.py").write_text('_sudo = "no"\n')
+    (tmp_path / "hosts.csv").write_text("name,ssh_port\nbox1,x\n-box2,22\n")
+    lines = told(tmp_path / "hosts.csv")
+    assert [line.removeprefix(f"{tmp_path}/").split(": ")[:3] for line in lines[:3]] == [
+        ["hosts.csv:2", "box1", 'ssh_port is "x"'],
+        ["group_data/all.py", "box1", '_sudo is "no"'],
+        ["hosts.csv:3", "-box2", "cannot be a host's name"],
+    ]
+
+
+def test_group_data_of_a_neighbours_group_is_meant(tmp_path: Path) -> None:
+    beside = tmp_path / "group_data"
+    beside.mkdir()
+    (beside / "lab.py").write_text("kernel_gtt_gib = 48\n")
+    (tmp_path / "hosts.csv").write_text("name,groups\nbox1,lab\n")
+    assert [host.name for host in inventory.load(written(tmp_path, 'hosts = ["a"]\n'))] == ["a"]
+    (tmp_path / "hosts.csv").write_text("name,groups\nbox1,rack\n")
+    with pytest.raises(InventoryError, match=r"lab\.py: no group is called lab"):
+        inventory.load(tmp_path / "hosts.csv")

@@ -3,12 +3,13 @@
 import os
 import stat
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from apuhost import ranges
 from apuhost.inventory import groups, reading, sources
+from apuhost.inventory.handover import given
 from apuhost.inventory.syntax import InventoryError as InventoryError
 from apuhost.inventory.syntax import shown
 from apuhost.settings import Settings, resolve
@@ -20,11 +21,15 @@ _MISSING = "there is no such file on this machine"
 
 @dataclass(frozen=True)
 class Host:
-    """One host as pyinfra sees it: its name, its groups, its merged data."""
+    """One host as pyinfra sees it: its name, its groups, its merged data.
+
+    `places` tells of keys that a file other than Python gives where each of them stands.
+    """
 
     name: str
     groups: tuple[str, ...]
     data: Mapping[str, Any]
+    places: Mapping[str, str] = field(default_factory=dict, compare=False)
 
 
 def load(path: Path, limits: Iterable[str] = ()) -> tuple[Host, ...]:
@@ -37,8 +42,9 @@ def load(path: Path, limits: Iterable[str] = ()) -> tuple[Host, ...]:
     if why := _unlike(path):
         raise InventoryError(f"{path}: {why} (see inventories/ for examples)")
     sources.check(path)
+    places = given(path).places
     read = reading.read(path)
-    hosts = tuple(_host(path, entry) for entry in read.hosts)
+    hosts = tuple(_host(path, entry, places.get(entry["name"], {})) for entry in read.hosts)
     if read.fault:
         settings(path, hosts)  # of a wrong key pyinfra names neither the host nor the next one
         raise InventoryError(read.fault)
@@ -61,14 +67,14 @@ def _unlike(path: Path) -> str:
     return "" if stat.S_ISREG(mode) else "is a pipe, a socket or a device, no inventory file"
 
 
-def _host(path: Path, entry: Mapping[str, Any]) -> Host:
+def _host(path: Path, entry: Mapping[str, Any], places: Mapping[str, str]) -> Host:
     named = tuple(dict.fromkeys(entry["groups"]))
     # pyinfra lists a group once for each time that it names the host; with a connector, doubled.
     usual = 2 if entry["name"].startswith("@") else 1
     for group in named:
         if entry["groups"].count(group) > usual:
             raise InventoryError(f"{shown(path)}: {entry['name']} is twice in {group}")
-    return Host(entry["name"], named, entry["data"])
+    return Host(entry["name"], named, entry["data"], places)
 
 
 def settings(path: Path, hosts: Iterable[Host]) -> dict[str, Settings]:
@@ -148,17 +154,22 @@ def _matches(host: Host, limit: str, names: set[str]) -> bool:
 def _report(path: Path, hosts: tuple[Host, ...], problems: list[Problem]) -> str:
     """One line per problem; the same problem of every host is said once."""
     by_name = {host.name: host for host in hosts}
-    grouped: dict[tuple[Path, str], list[str]] = {}
+    grouped: dict[tuple[str, str], list[str]] = {}
     for problem in problems:
-        host = by_name[problem.host]
-        file = sources.origin(path, host.name, host.groups, problem.key)
-        grouped.setdefault((file, problem.sentence), []).append(problem.host)
+        where = _where(path, by_name[problem.host], problem.key)
+        grouped.setdefault((where, problem.sentence), []).append(problem.host)
     lines = [
-        f"{shown(file)}: {_who(named, len(hosts))}: {sentence}"
-        for (file, sentence), named in grouped.items()
+        f"{where}: {_who(named, len(hosts))}: {sentence}"
+        for (where, sentence), named in grouped.items()
     ]
     count = f"{len(lines)} problem{'s' if len(lines) > 1 else ''}, nothing contacted"
     return "\n".join([*lines, count])
+
+
+def _where(path: Path, host: Host, key: str) -> str:
+    """The file that gave a key its value, with the line where that is known."""
+    told = host.places.get(key)
+    return told or shown(sources.origin(path, host.name, host.groups, key))
 
 
 def _who(named: list[str], total: int) -> str:

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator, Set
 from pathlib import Path
 
-from apuhost.inventory import syntax
+from apuhost.inventory import handover, syntax
 from apuhost.inventory.syntax import InventoryError, shown
 from apuhost.nearest import hint
 
@@ -28,6 +28,8 @@ def check(inventory: Path, groups: Set[str]) -> None:
         return
     known = {"all", *groups, *_beside(inventory)}
     entries = [each for each in sorted(folder.iterdir()) if not each.name.startswith(("_", "."))]
+    if any(each.suffix == ".py" and each.stem not in known for each in entries):
+        known.update(_in_others(inventory))
     for sentence in (*_of_no_group(entries, known), *_not_read(inventory, entries, known)):
         raise InventoryError(sentence)
 
@@ -68,6 +70,13 @@ def _beside(inventory: Path) -> Iterator[str]:
                     yield name
                 case ast.alias(name=name, asname=renamed):
                     yield renamed or name
+
+
+def _in_others(inventory: Path) -> Iterator[str]:
+    """The groups of the inventories in the folder that are no Python, this one among them."""
+    for file in inventory.resolve().parent.iterdir():
+        if file.is_file() and not syntax.is_python(file):
+            yield from handover.groups(file)
 
 
 def _texts(inventory: Path) -> Iterator[str]:

@@ -14,6 +14,7 @@ from typing import Any
 
 from apuhost import roles
 from apuhost.inventory import exceptions, sources
+from apuhost.inventory.handover import given
 from apuhost.inventory.lists import HINT
 from apuhost.inventory.syntax import InventoryError, files, shown
 
@@ -88,12 +89,13 @@ def run(inventory: Path, how: tuple[str, ...]) -> subprocess.CompletedProcess[st
     Raises:
         InventoryError: it takes too long.
     """
-    command = [sys.executable, *how, str(inventory.resolve()), "debug-inventory", "--json"]
+    hosts = given(inventory)
+    command = [sys.executable, *how, *hosts.arguments, "debug-inventory", "--json"]
     try:
         return subprocess.run(
             command,
             cwd=roles.CHECKOUT,
-            stdin=subprocess.DEVNULL,
+            input=hosts.stdin,
             capture_output=True,
             text=True,
             errors="replace",

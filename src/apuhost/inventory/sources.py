@@ -4,7 +4,7 @@ import ast
 from pathlib import Path
 
 from apuhost.inventory import lists, twice, written
-from apuhost.inventory.syntax import InventoryError, files, shown, tree
+from apuhost.inventory.syntax import InventoryError, files, is_python, shown, tree
 
 
 def check(inventory: Path) -> None:
@@ -18,6 +18,8 @@ def check(inventory: Path) -> None:
     for file, found in trees.items():
         for line, sentence in (*twice.values(found), *lists.values(found)):
             raise InventoryError(f"{shown(file)}:{line}: {sentence}")
+    if not is_python(inventory):
+        return
     for line, sentence in (*twice.hosts(trees[inventory]), *lists.hosts(trees[inventory])):
         raise InventoryError(f"{shown(inventory)}:{line}: {sentence}")
 
@@ -34,9 +36,9 @@ def ignored(inventory: Path, group: str) -> str:
 
 def origin(inventory: Path, name: str, groups: tuple[str, ...], key: str) -> Path:
     """The file that gave a host's `key` its value: the inventory itself, else the group data."""
-    by_group = {file.stem: file for file in files(inventory)[1:]}
+    by_group = {file.stem: file for file in files(inventory) if file != inventory}
     given = [by_group[group] for group in (*reversed(groups), "all") if group in by_group]
-    own = [inventory] if _gives(inventory, name, key) else []
+    own = [inventory] if is_python(inventory) and _gives(inventory, name, key) else []
     return next((file for file in (*own, *given) if _names(file, key)), inventory)
 
 

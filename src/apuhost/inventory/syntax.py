@@ -12,6 +12,9 @@ from pathlib import Path
 
 from apuhost.errors import ApuhostError
 
+OTHERS = (".csv", ".yml", ".yaml", ".json", ".ini", "")
+"""Suffixes of files of hosts that are no Python: CSV, and Ansible's; its `hosts` has none."""
+
 _PASSED_OVER = (tokenize.NL, tokenize.COMMENT)
 _SHOWN_LENGTH = 40
 
@@ -20,8 +23,13 @@ class InventoryError(ApuhostError):
     """The inventory is missing, empty, not readable or has settings that cannot be right."""
 
 
+def is_python(inventory: Path) -> bool:
+    """Whether pyinfra runs the file itself; what has another suffix is read by apuhost."""
+    return inventory.suffix.lower() not in OTHERS
+
+
 def files(inventory: Path) -> tuple[Path, ...]:
-    """The inventory, and the group data beside it: pyinfra runs them all.
+    """The inventory, where it is Python, and the group data beside it: pyinfra runs them all.
 
     Raises:
         InventoryError: the folder of the group data cannot be looked into.
@@ -33,7 +41,7 @@ def files(inventory: Path) -> tuple[Path, ...]:
         beside = []
     except OSError as error:
         raise InventoryError(f"{shown(folder)}: {error.strerror}") from error
-    return (inventory, *beside)
+    return (inventory, *beside) if is_python(inventory) else tuple(beside)
 
 
 def shown(file: Path) -> str:

@@ -6,6 +6,7 @@ meta/argument_specs.yml; here are the types and ranges.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, TypeVar, get_origin
 
 from pydantic import BaseModel, ValidationError
@@ -17,6 +18,7 @@ from apuhost.settings.boot import BootSettings
 from apuhost.settings.connection import (
     CONNECTION_DESCRIPTIONS,
     PYINFRA_KEYS,
+    SECRETS,
     ConnectionSettings,
     judged,
 )
@@ -127,6 +129,14 @@ def lists() -> tuple[str, ...]:
         for name, field in model.model_fields.items()
         if get_origin(field.annotation) is list
     )
+
+
+@cache
+def texts() -> frozenset[str]:
+    """Keys whose value is a text, whatever it looks like: "0042" is no number there."""
+    models: tuple[type[BaseModel], ...] = (*_PARTS.values(), ConnectionSettings)
+    named = ((field.alias or name, field) for m in models for name, field in m.model_fields.items())
+    return SECRETS | {key for key, field in named if field.annotation is str}
 
 
 def unknown(host: str, data: Mapping[str, Any]) -> tuple[Problem, ...]:
