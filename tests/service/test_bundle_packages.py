@@ -16,6 +16,7 @@ from apuhost.bundle import apt, blobs, control, copyrights, debs, repository, si
 from apuhost.bundle.item import BundleError
 from apuhost.bundle.openpgp import Key
 from apuhost.bundle.simulation import Simulated
+from apuhost.bundle.sources import Sources
 from apuhost.lockfile import Lock
 from apuhost.probes.dpkg_status import DpkgStatus
 from apuhost.rehearsal.image import as_root
@@ -55,7 +56,7 @@ def bundle(lock: Lock, cache: Cache, key: Key, tmp_path: Path) -> Path:
 def read(bundle: Path, folder: Path, *names: str) -> str:
     """What this machine's apt downloads from the repository, on a host that has nothing."""
     text = repository.source(bundle, TARGET.suite).replace("file:", "copy:")  # else left in place
-    with apt.root(folder, TARGET, text, "") as root:
+    with apt.root(folder, TARGET, Sources(text), "") as root:
         root.update()
         return root.run("apt-get", "install", "--download-only", *names)
 
@@ -69,6 +70,16 @@ def test_apt_solves_everything_down_to_libc(lock: Lock, cache: Cache) -> None:
         assert file.read_text().startswith("-----BEGIN PGP SIGNED MESSAGE-----\n")
 
 
+def test_preferences_choose_between_versions(bundle: Path, tmp_path: Path) -> None:
+    given = Sources(
+        repository.source(bundle, TARGET.suite), "Package: jq\nPin: release *\nPin-Priority: -1\n"
+    )
+    with pytest.raises(BundleError, match="jq"):
+        debs.resolve(TARGET, ["jq"], given, tmp_path)
+    _, found = debs.resolve(TARGET, ["jq"], replace(given, preferences=""), tmp_path)
+    assert "jq" in {deb.name for deb in found}
+
+
 def test_what_the_target_has_is_left_out(
     lock: Lock, cache: Cache, bundle: Path, tmp_path: Path
 ) -> None:
@@ -77,7 +88,7 @@ def test_what_the_target_has_is_left_out(
         f"Status: install ok installed\n{fields(cache.file(deb.file))}" for deb in there
     )
     source = repository.source(bundle, TARGET.suite)
-    releases, found = debs.resolve(TARGET, ["jq"], source, tmp_path, status)
+    releases, found = debs.resolve(TARGET, ["jq"], Sources(source), tmp_path, status)
     assert {deb.name for deb in found} == {"jq", "libjq1", "libonig5"}
     (release,) = releases
     signed = bundle / "apt/dists/trixie/InRelease"

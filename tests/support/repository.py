@@ -7,6 +7,7 @@ from apuhost import places, web
 from apuhost.bundle import blobs, debs, repository, sources
 from apuhost.bundle.cache import fetch
 from apuhost.bundle.openpgp import Key
+from apuhost.bundle.sources import Sources
 from apuhost.lockfile import Blob, Lock, Target
 
 TARGET = Target("debian", "trixie", "amd64", "3.13")
@@ -21,7 +22,7 @@ class Cache:
 
     def lock(self, *names: str) -> Lock:
         """What these packages need, locked and fetched."""
-        found = debs.resolve(TARGET, names, sources.of_target(TARGET), self.folder)
+        found = debs.resolve(TARGET, names, Sources(sources.of_target(TARGET)), self.folder)
         lock = replace(NOTHING, releases=found[0], debs=found[1])
         with web.client() as asking:
             for item in debs.items(lock):

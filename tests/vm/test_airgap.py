@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from apuhost import debian
+from apuhost.bundle import sources
 from apuhost.rehearsal import image, machine, making, ports, ssh, standin, standin_image, state
 from tests.vm.conftest import CHECKOUT, SERVED, WHOLE, Lab
 
@@ -52,6 +54,16 @@ if state.exists(client):
     }}
     hosts.append(("client", {{**data, **reached}}))
 """
+
+# The guest's shim wants Mesa of backports, as its own apt has it (the base image's apt.sh).
+WITH_BACKPORTS = """
+Types: deb
+URIs: {debian}
+Suites: trixie trixie-backports
+Components: main non-free-firmware
+Signed-By: {key}
+"""
+MESA = "Package: src:mesa\nPin: release n=trixie-backports\nPin-Priority: 600\n"
 
 WALK = "## By hand, and on a first host that has nothing"
 """What docs/bundle.md calls the way of a host without apuhost."""
@@ -172,7 +184,11 @@ def build(lab: Lab, folder: Path) -> Path:
     }
     bundle = (sys.executable, "-m", "apuhost.cli", "bundle")
     site, lock = str(folder / "site.py"), str(folder / "site.lock.json")
-    run(*bundle, "lock", site, "--target", "debian/trixie", "-o", lock, **environ)
+    lists, pins = folder / "with-backports.sources", folder / "mesa"
+    lists.write_text(WITH_BACKPORTS.format(debian=debian.debian_mirror(), key=sources.KEYRING))
+    pins.write_text(MESA)
+    found = ("--sources", str(lists), "--preferences", str(pins))
+    run(*bundle, "lock", site, "--target", "debian/trixie", *found, "-o", lock, **environ)
     run(*bundle, "build", lock, "-o", str(folder / "the bundle ä"), "--key", str(key), **environ)
     return signers
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from apuhost.bundle import sources
 from apuhost.bundle.item import BundleError
+from apuhost.bundle.sources import Sources
 from apuhost.lockfile import Target
 from apuhost.locks import exclusive
 
@@ -61,7 +62,7 @@ class Root:
 
 @contextmanager
 def root(
-    folder: Path, target: Target, text: str, status: str, foreign: Sequence[str] = ()
+    folder: Path, target: Target, given: Sources, status: str, foreign: Sequence[str] = ()
 ) -> Iterator[Root]:
     """A root with these sources and dpkg's status file; its lists stay for the next time.
 
@@ -75,8 +76,9 @@ def root(
         for name in _FOLDERS:
             (folder / name).mkdir(parents=True, exist_ok=True)
         (folder / "etc/apt/sources.list.d/target.sources").write_text(
-            sources.checked(text), encoding="utf-8"
+            sources.checked(given.text), encoding="utf-8"
         )
+        (folder / "etc/apt/preferences.d/target").write_text(given.preferences, encoding="utf-8")
         (folder / "status").write_text(status, encoding="utf-8")
         dump = _started(("apt-config", "dump"), {}).stdout
         (folder / "apt.conf").write_text(configuration(folder, target, foreign) + network(dump))

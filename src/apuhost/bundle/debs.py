@@ -8,6 +8,7 @@ from urllib.parse import unquote
 from apuhost.bundle import apt, blobs
 from apuhost.bundle.apt import Root
 from apuhost.bundle.item import BundleError, Item
+from apuhost.bundle.sources import Sources
 from apuhost.lockfile import Blob, Deb, Lock, Release, Target
 
 _INDEX = "$(REPO_URI)|$(RELEASE)|$(COMPONENT)|$(METAKEY)|$(FILENAME)"
@@ -19,7 +20,7 @@ _NO_PATH = re.compile(r"[^A-Za-z0-9.-]+")
 
 
 def resolve(
-    target: Target, names: Iterable[str], sources: str, cache: Path, status: str = ""
+    target: Target, names: Iterable[str], sources: Sources, cache: Path, status: str = ""
 ) -> tuple[tuple[Release, ...], tuple[Deb, ...]]:
     """Packages that a host with this dpkg status lacks for `names`, and the lists that name them.
 

@@ -1,7 +1,7 @@
 """A lock made: everything that an inventory's hosts need, as the network tells it today."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import reduce
 from pathlib import Path
@@ -9,6 +9,7 @@ from pathlib import Path
 from apuhost import web
 from apuhost.bundle import debs, files, images, models, sources, toolkit, wants, wheels
 from apuhost.bundle.item import BundleError
+from apuhost.bundle.sources import Sources
 from apuhost.lockfile import Lock, Target
 from apuhost.oci import credentials
 from apuhost.oci.registry import Registries
@@ -33,14 +34,14 @@ class Asked:
         target: what they run.
         checkout: apuhost's own, which goes along.
         cache: where what was read once is kept.
-        sources: the target's package sources (deb822); "" for Debian's own.
+        sources: the target's package sources.
     """
 
     settings: tuple[Settings, ...]
     target: Target
     checkout: Path
     cache: Path
-    sources: str = ""
+    sources: Sources = field(default_factory=Sources)
 
 
 def target(text: str) -> Target:
@@ -111,9 +112,10 @@ def _models(asked: Asked, lock: Lock) -> Lock:
 
 
 def _debs(asked: Asked, lock: Lock) -> Lock:
-    text = asked.sources or sources.of_target(asked.target)
     names = wants.packages(asked.settings, asked.target.distribution)
-    releases, found = debs.resolve(asked.target, names, text, asked.cache)
+    text = asked.sources.text or sources.of_target(asked.target)
+    given = replace(asked.sources, text=text)
+    releases, found = debs.resolve(asked.target, names, given, asked.cache)
     return replace(lock, releases=releases, debs=found)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from apuhost.bundle import apt, repository
 from apuhost.bundle.apt import Root
+from apuhost.bundle.sources import Sources
 from apuhost.lockfile import Target
 from apuhost.probes.dpkg_status import DpkgStatus
 
@@ -43,8 +44,8 @@ def root(folder: Path, bundle: Path, target: Target, status: DpkgStatus) -> Iter
     Raises:
         BundleError: apt does not take the repository, or is not here.
     """
-    text = repository.source(bundle, target.suite)
-    with apt.root(folder, target, text, status.text, status.foreign) as made:
+    given = Sources(repository.source(bundle, target.suite))
+    with apt.root(folder, target, given, status.text, status.foreign) as made:
         made.update()
         yield made
 

@@ -4,6 +4,7 @@ Each names the key that signs it; an operator may bring a text of his own (Ubunt
 """
 
 import re
+from dataclasses import dataclass
 
 from apuhost import debian
 from apuhost.bundle.item import BundleError
@@ -17,6 +18,19 @@ _UNSIGNED = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _LOGIN = re.compile(r"://[^/\s@]*@")
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Where apt finds packages, and which it takes where several have one.
+
+    Attributes:
+        text: in the deb822 form; "" for those of the target's own archives.
+        preferences: as apt_preferences(5) has them; "" for apt's own.
+    """
+
+    text: str = ""
+    preferences: str = ""
 
 
 def of_target(target: Target) -> str:

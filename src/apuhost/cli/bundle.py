@@ -54,12 +54,18 @@ def lock(  # noqa: PLR0913, PLR0917  (an option each)
             "--sources", metavar="FILE", words="package sources (deb822), not Debian's"
         ),
     ] = None,
+    preferences: Annotated[
+        Path | None,
+        usage.path_option(
+            "--preferences", metavar="FILE", words="which of several versions (apt_preferences)"
+        ),
+    ] = None,
     limit: Limit = None,
 ) -> None:
     """Find out what the hosts need, each thing by its hash; says what changed since LOCK."""
     from apuhost.commands import bundle as command
 
-    wanted = command.Locked(output, target, sources, update or [])
+    wanted = command.Locked(output, target, sources, preferences, update or [])
     raise typer.Exit(command.lock(inventory, limit or [], wanted))
 
 

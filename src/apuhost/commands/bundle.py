@@ -23,6 +23,7 @@ from apuhost.bundle.fit import Case
 from apuhost.bundle.item import BundleError
 from apuhost.bundle.locking import Asked
 from apuhost.bundle.manifest import Entry
+from apuhost.bundle.sources import Sources
 from apuhost.bundle.verifying import Bundle
 from apuhost.commands import output
 from apuhost.commands.progress import progress
@@ -34,7 +35,7 @@ from apuhost.report import visible
 from apuhost.settings import Settings
 
 _MOST_BYTES = 1024 * 1024
-"""Of a file with package sources."""
+"""Of a file for apt."""
 
 _MARKS = {True: "ok", False: "FAIL", None: "?"}
 
@@ -43,13 +44,14 @@ _MARKS = {True: "ok", False: "FAIL", None: "?"}
 class Locked:
     """What `lock` writes: the file, for which hosts' target and from which package sources.
 
-    Without a `target` it is that of the file that is there. Of `kinds` alone is asked anew; with
-    none of everything.
+    Without a `target` it is that of the file that is there, without `sources` they are Debian's.
+    Of `kinds` alone is asked anew; with none of everything.
     """
 
     file: Path
     target: str = ""
     sources: Path | None = None
+    preferences: Path | None = None
     kinds: Sequence[str] = ()
 
 
@@ -74,16 +76,16 @@ def _asked(path: Path, limits: Sequence[str], wanted: Locked, before: Lock | Non
     if wanted.kinds and before and target != before.target:
         raise BundleError(f"{wanted.file}: for another target: lock it whole, without --update")
     settings = inventory.settings(path, inventory.load(path, limits))
-    text = _text(wanted.sources) if wanted.sources else ""
-    return Asked(tuple(settings.values()), target, roles.CHECKOUT, _cache(), text)
+    given = Sources(*(_text(each) if each else "" for each in (wanted.sources, wanted.preferences)))
+    return Asked(tuple(settings.values()), target, roles.CHECKOUT, _cache(), given)
 
 
-def _text(sources: Path) -> str:
+def _text(file: Path) -> str:
     try:
-        with sources.open("rb") as stream:
+        with file.open("rb") as stream:
             return stream.read(_MOST_BYTES).decode()
     except UnicodeDecodeError as error:
-        raise BundleError(f"{sources}: no text, but package sources are (deb822)") from error
+        raise BundleError(f"{file}: no text, but apt's files are") from error
 
 
 def _target(wanted: Locked, before: Lock | None) -> Target:
