@@ -253,15 +253,16 @@ def test_a_file_that_may_not_be_read_is_one_line(
             assert line == f"{file}: Permission denied" or "diff" in verb
 
 
-def test_package_sources_that_are_no_text_are_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("option", ["--sources", "--preferences"])
+def test_a_file_for_apt_that_is_no_text_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], option: str
 ) -> None:
     sources, lock = tmp_path / "noble.sources", tmp_path / "lock.json"
     sources.write_bytes(b"\x99\x01\x0d\x04 a key as gpg exports it")
     monkeypatch.setattr(inventory, "load", lambda *_: ())
     words = ("bundle", "lock", "site.py", "--target", "ubuntu/noble", "-o", str(lock))
-    assert run(monkeypatch, *words, "--sources", str(sources)) == 2
-    assert capsys.readouterr().err == f"{sources}: no text, but package sources are (deb822)\n"
+    assert run(monkeypatch, *words, option, str(sources)) == 2
+    assert capsys.readouterr().err == f"{sources}: no text, but apt's files are\n"
 
 
 def test_an_error_keeps_its_exit_status_when_its_traceback_is_shown(
