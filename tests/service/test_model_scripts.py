@@ -355,8 +355,8 @@ def stored(root: Root) -> Root:
 def keep(root: Root, digest: str, params: str = f"/store/blobs/sha256-{sha256(PARAMS)}") -> Done:
     """Keep what is in the store."""
     manifest = root.path("/store/manifests/35b-a3b")
-    given = str(root.path(params)) if params else ""
-    return root.run(models.KEEP, "", str(root.path(KEPT)), str(manifest), digest, given)
+    given = (str(root.path(params)), f"sha256:{sha256(PARAMS)}") if params else ("", "")
+    return root.run(models.KEEP, "", str(root.path(KEPT)), str(manifest), digest, *given)
 
 
 def kept(root: Root) -> dict[str, str]:
@@ -390,11 +390,24 @@ def test_without_the_blob_of_its_parameters_no_manifest_is_kept(stored: Root) ->
     assert "manifest" not in kept(stored)
 
 
+def test_a_blob_that_a_container_made_a_link_is_not_kept(stored: Root) -> None:
+    blob = stored.path(f"/store/blobs/sha256-{sha256(PARAMS)}")
+    blob.unlink()
+    secret = stored.path("/secret")
+    secret.write_text("of the host alone")
+    blob.symlink_to(secret)
+    done = keep(stored, sha256(MANIFEST))
+    assert done.returncode == 1
+    assert "was changed by someone else" in done.stderr
+    assert "of the host alone" not in "".join(kept(stored).values())
+
+
 @pytest.mark.parametrize("digest", [sha256(MANIFEST), "0" * 64])
 def test_what_was_offered_is_kept_or_goes(ready: Root, digest: str) -> None:
     folder = ready.path(OFFER)
     arguments = (str(folder), str(ready.path(KEPT)), str(folder / "manifest"), digest)
-    done = ready.run(models.KEEP, *arguments, str(folder / "params"))
+    params = (str(folder / "params"), f"sha256:{sha256(PARAMS)}")
+    done = ready.run(models.KEEP, *arguments, *params)
     assert folder.exists() == (done.returncode == 0) == ("manifest" in kept(ready))
 
 

@@ -77,20 +77,21 @@ tail -n 1 "$1/said" | grep -q '"success"' ||
   {{ echo "the pull broke off: $(tail -c 600 "$1/said" | tail -n 1)" >&2; exit 1; }}
 """
 
-# A model from the mirror into the store, beside a server that runs: Ollama reads it anew each time.
 # $1 folder of the offer ("": what is kept is the store's own), $2 where it is kept, $3 the
-# manifest, $4 its sha256, $5 the blob of its parameters ("": it has none).
+# manifest, $4 its sha256, $5 the blob of its parameters ("": it has none), $6 its digest.
 KEEP = f"""set -e
 {CLEAN}
 {LOCK}
 mkdir -p "$2"
-put() {{ sync "$1.new"; mv -T "$1.new" "$1"; }}
-cp -- "$3" "$2/manifest.new"
-if [ "$(sha256sum <"$2/manifest.new" | cut -d' ' -f1)" != "$4" ]; then
-  rm "$2/manifest.new"; echo "$3 was changed by someone else meanwhile: run again" >&2; exit 1
-fi
-[ -z "$5" ] || {{ cp -- "$5" "$2/params.new"; put "$2/params"; }}
-put "$2/manifest"
+take() {{ # $1 file, $2 its sha256, $3 where it goes: a container may have put another there
+  cp -- "$1" "$3.new"
+  [ "$(sha256sum <"$3.new" | cut -d' ' -f1)" = "$2" ] || {{
+    rm "$3.new"; echo "$1 was changed by someone else meanwhile: run again" >&2; exit 1; }}
+  sync "$3.new"
+}}
+take "$3" "$4" "$2/manifest"
+[ -z "$5" ] || {{ take "$5" "${{6#sha256:}}" "$2/params"; mv -T "$2/params.new" "$2/params"; }}
+mv -T "$2/manifest.new" "$2/manifest"
 sync "$2"
 """
 
@@ -121,9 +122,10 @@ def keep(target: Target) -> Work:
 def _keep(model: PinnedModel, facts: HostFacts) -> Work:
     found = changes.given(model, facts)
     if found:
-        params = next((offer.blob(each, facts) for each in found.layers if each.is_params), "")
+        given = next((each for each in found.layers if each.is_params), None)
+        params = (offer.blob(given, facts), given.digest) if given else ("", "")
         kept_at = offer.kept_at(model.name, facts)
-        yield script(KEEP, "", kept_at, found.path, found.digest, params)
+        yield script(KEEP, "", kept_at, found.path, found.digest, *params)
 
 
 def pull(target: Target) -> Work:
@@ -162,9 +164,10 @@ def _pull(model: PinnedModel, target: Target, began: Known, folder: str) -> Work
             yield told(PULL, folder, *changes.api(began.derived), stdin=body)
         if not offer.here(model, offered, target.known().facts):
             raise StepFailed("its registry gave another manifest meanwhile: run again")
-    params = f"{folder}/params" if any(each.is_params for each in offered.layers) else ""
+    given = next((each for each in offered.layers if each.is_params), None)
+    params = (f"{folder}/params", given.digest) if given else ("", "")
     kept_at = offer.kept_at(model.name, facts)
-    yield script(KEEP, folder, kept_at, f"{folder}/manifest", offered.digest, params)
+    yield script(KEEP, folder, kept_at, f"{folder}/manifest", offered.digest, *params)
     if still := changes.pull(model, target.known().facts):
         raise StepFailed(f"pulled, but {still[0]}")
 
