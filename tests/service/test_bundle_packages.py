@@ -4,6 +4,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -244,6 +245,9 @@ def test_the_key_is_its_owners_alone_and_its_agent_gone(key: Key) -> None:
     assert b"PUBLIC KEY BLOCK" in public
     assert key.home.stat().st_mode & 0o777 == 0o700
     assert key.public() == public
+    until = time.monotonic() + 30  # it was told to end, and does when it gets its turn
+    while list(key.home.glob("S.gpg-agent")) and time.monotonic() < until:
+        time.sleep(0.1)
     assert not list(key.home.glob("S.gpg-agent"))
 
 
