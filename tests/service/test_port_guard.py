@@ -87,7 +87,7 @@ NETWORKS = [
     pytest.param(SITE, id="a site"),
     pytest.param(("10.0.0.0/8",), id="one network"),
     pytest.param(("0.0.0.0/0",), id="everybody"),
-    pytest.param(("192.0.2.10/32", "192.0.2.10"), id="an address twice"),
+    pytest.param(("192.0.2.10/32", "192.0.2.0/24"), id="an address in a network"),
     pytest.param((), id="nobody is named"),
 ]
 
