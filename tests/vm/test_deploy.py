@@ -4,6 +4,8 @@ import json
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from tests.vm.conftest import INVENTORY, Lab
 
 PARAMETERS = ["amd_iommu=off", "ttm.pages_limit=12582912", "amdgpu.lockup_timeout=10000"]
@@ -39,6 +41,7 @@ def test_pyinfra_itself_finds_nothing_to_do(deployed: Lab) -> None:
     assert [step["name"] for step in plan if step["hosts_with_change"]] == []
 
 
+@pytest.mark.long  # test_verify.py asks the same of the whole stack
 def test_saved_facts_give_the_same_verdicts_without_the_host(deployed: Lab, tmp_path: Path) -> None:
     live = deployed.verdicts()
     saved = deployed.apuhost("facts", str(INVENTORY), "-o", str(tmp_path))
