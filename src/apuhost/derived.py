@@ -1,6 +1,7 @@
 """Derived: what the settings come to on one host. Templates see Settings and Derived only."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from apuhost import kernels, sizing
 from apuhost.host_facts import HostFacts
@@ -51,6 +52,19 @@ def derive(settings: Settings, facts: HostFacts) -> Derived:
         removed_keys=_removed_keys(settings, gtt),
         gpu=simulated.gpu.partition(":")[2] if simulated else _gpu(facts),
     )
+
+
+def as_data(derived: Derived) -> dict[str, Any]:
+    """In JSON's types, for another tool; the settings, which are variables themselves, left out."""
+    return {
+        "mem_total_kib": derived.mem_total_kib,
+        "gtt_gib": derived.gtt_gib,
+        "pages_limit": derived.pages_limit,
+        "rings_ms": asdict(derived.rings),
+        "kernel_parameters": list(derived.kernel_parameters),
+        "managed_keys": sorted(derived.managed_keys),
+        "gpu": derived.gpu,
+    }
 
 
 def _gpu(facts: HostFacts) -> str:

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 import yaml
 from tests.offline.test_roles import TEMPLATES, given
-from tests.support.hosts import settings
+from tests.support.hosts import host_facts, settings
 
-from apuhost import inventory, roles
+from apuhost import evidence, inventory, roles
 from apuhost.changes import FileChange
 from apuhost.cli import verbs
 from apuhost.commands import inventory as command
@@ -137,7 +137,7 @@ def listed(*hosts: Host) -> dict[str, Any]:
     for host in hosts:
         found[host.name], problems = resolve(host.name, host.data)
         assert not problems
-    return ansible.ansible(hosts, {name: each for name, each in found.items() if each})
+    return ansible.ansible(hosts, {name: each for name, each in found.items() if each}, {})
 
 
 def variables(**data: object) -> dict[str, Any]:
@@ -182,6 +182,30 @@ def test_what_looks_like_a_template_is_marked() -> None:
     assert found["reason"] == {"__ansible_unsafe": "{{ 1 }}"}
 
 
+@pytest.fixture
+def boxes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An inventory of two hosts, without starting pyinfra to read one."""
+    hosts = [Host(name, (), BOX) for name in ("box", "other")]
+    monkeypatch.setattr(inventory, "load", lambda _, limits: hosts[: len(limits) or 2])
+    monkeypatch.setattr(inventory, "settings", lambda _, asked: {h.name: settings() for h in asked})
+
+
+def test_what_the_settings_come_to_is_told_by_saved_facts(
+    boxes: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    evidence.save(tmp_path, Host("box", (), {}), host_facts())
+    assert command.run(Path("site.py"), ["box"], "box", tmp_path) == 0
+    found = json.loads(capsys.readouterr().out)["apuhost_derived"]
+    assert found["pages_limit"] == found["gtt_gib"] * 1024**3 // 4096
+    assert f"ttm.pages_limit={found['pages_limit']}" in found["kernel_parameters"]
+
+
+def test_a_host_of_which_nothing_is_saved_is_named(boxes: None, tmp_path: Path) -> None:
+    evidence.save(tmp_path, Host("box", (), {}), host_facts())
+    with pytest.raises(ApuhostError, match="no facts of other: apuhost facts INVENTORY -o "):
+        command.run(Path("site.py"), [], None, tmp_path)
+
+
 def test_groups_are_the_inventorys_and_one_has_all_hosts() -> None:
     hosts = Host("a1", ("site_a", "all"), {}), Host("b1", ("b-site", "a1"), {})
     found = listed(*hosts)
@@ -198,14 +222,12 @@ def test_this_machine_is_ansibles_localhost() -> None:
 
 
 def test_one_hosts_variables_are_printed_alone(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    boxes: None, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(inventory, "load", lambda *_: (Host("box", (), BOX),))
-    monkeypatch.setattr(inventory, "settings", lambda *_: {"box": settings()})
-    assert command.run(Path("site.py"), [], "box") == 0
+    assert command.run(Path("site.py"), [], "box", None) == 0
     assert json.loads(capsys.readouterr().out)["ansible_host"] == "192.0.2.10"
-    with pytest.raises(ApuhostError, match="no host bx; there are: box"):
-        command.run(Path("site.py"), [], "bx")
+    with pytest.raises(ApuhostError, match="no host bx; there are: box, other"):
+        command.run(Path("site.py"), [], "bx", None)
 
 
 def test_the_form_must_be_named() -> None:

@@ -6,6 +6,7 @@ role is boot, which needs nothing else; a virtual machine has them all.
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -136,6 +137,8 @@ TWICE = """
   tasks:
     - ansible.builtin.include_role:
         name: boot
+    - ansible.builtin.debug:
+        msg: "reckons with {{ ansible_facts.apuhost_derived.mem_total_kib }} KiB"
 """
 
 
@@ -143,6 +146,7 @@ def test_a_role_that_stands_twice_changes_nothing_the_second_time(site: Site) ->
     site.write({"box": BOX}, twice=TWICE)
     done = site.play("twice.yml")
     assert (done.status, done.of("box").changed) == (0, 5), done.said
+    assert re.search(r"reckons with [0-9]+ KiB", done.said)
 
 
 @pytest.mark.parametrize(

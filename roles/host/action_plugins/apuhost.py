@@ -28,9 +28,11 @@ try:
     from apuhost.changes.docker import comes_up
     from apuhost.changes.host import IN_CONTAINERS
     from apuhost.changes.scripts import BOOT_ID
+    from apuhost.derived import as_data
     from apuhost.errors import ApuhostError
     from apuhost.nearest import hint
     from apuhost.probes.secrets import without_logins
+    from apuhost.report.ansible import DERIVED
     from apuhost.round_trip import DECIDING
     from apuhost.settings import resolve, variables
     from apuhost.steps import NextBoot, Script, StepFailed, kept
@@ -75,6 +77,7 @@ class Host:
         self._action, self._name, self._data = action, name, data
         self._known: Known | None = None
         self.notes: list[str] = []
+        self.told: dict[str, Any] = {}
         # Ansible's own folder of this run, which it removes; each task is a process of its own.
         file = f"apuhost-{sha256(name.encode()).hexdigest()[:16]}.json"
         self._file = Path(constants.DEFAULT_LOCAL_TMP) / file
@@ -90,11 +93,12 @@ class Host:
             readings = kept.load(self._file)
             self._known = read(self._name, self._data, readings, self._ask)
             kept.save(self._file, readings)
+            self.told = {DERIVED: as_data(self._known.derived)}
         return self._known
 
     def output(self, script: str) -> str:
         """What a script prints, exactly."""
-        return self._action.as_root(Script(script))["stdout"]
+        return str(self._action.as_root(Script(script))["stdout"])
 
     def nothing_due(self, why: str) -> None:
         """Told as the task's message."""
@@ -116,10 +120,10 @@ class Host:
         done = self._action.as_root(Script(asked))
         if done["rc"] == NOT_ROOT_STATUS:
             raise StepFailed(NOT_ROOT)
-        return done["stdout"]
+        return str(done["stdout"])
 
 
-class ActionModule(ActionBase):
+class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
     """`step: LABEL` takes a step; `variables: ROLE` judges the variables that begin like a role."""
 
     _VALID_ARGS = frozenset(("step", "variables"))
@@ -133,7 +137,7 @@ class ActionModule(ActionBase):
         self, tmp: str | None = None, task_vars: dict[str, Any] | None = None
     ) -> dict[str, Any]:
         """Do what the task says."""
-        result = super().run(tmp, task_vars)
+        result: dict[str, Any] = super().run(tmp, task_vars)
         try:
             return result | self._done(task_vars or {})
         except Failed as failure:  # returned, since Ansible tells of an exception twice
@@ -197,7 +201,7 @@ class ActionModule(ActionBase):
                 break  # what comes then depends on what this would do
         shown = {"diff": diffs} if self._task.diff and diffs else {}
         noted = {"msg": "; ".join(host.notes)} if host.notes else {}
-        return {"changed": changed, **noted, **shown}
+        return {"changed": changed, "ansible_facts": host.told, **noted, **shown}
 
     def _do(self, order: Script | NextBoot) -> None:
         if isinstance(order, NextBoot):

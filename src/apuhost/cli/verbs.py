@@ -149,6 +149,9 @@ def inventory(
     host: Annotated[
         str | None, usage.named("--host", metavar="NAME", words="the variables of one host")
     ] = None,
+    saved: Annotated[
+        str | None, usage.named("--from", metavar="DIR", words="Derived, too, by facts saved there")
+    ] = None,
     limit: Limit = None,
 ) -> None:
     """The hosts with the way to them and every setting, for another tool."""
@@ -156,7 +159,7 @@ def inventory(
 
     if not ansible:
         raise ApuhostError("for which tool? --ansible is the one that there is")
-    raise typer.Exit(command.run(inventory, limit or [], host))
+    raise typer.Exit(command.run(inventory, limit or [], host, Path(saved) if saved else None))
 
 
 class WithKinds(Command):

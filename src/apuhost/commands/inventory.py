@@ -2,22 +2,26 @@
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from apuhost import inventory
+from apuhost import evidence, inventory
+from apuhost.derived import Derived, derive
 from apuhost.errors import ApuhostError
 from apuhost.report import ansible
+from apuhost.settings import Settings
 
 
-def run(path: Path, limits: Sequence[str], host: str | None) -> int:
-    """Print Ansible's JSON: of all hosts, or the variables of one.
+def run(path: Path, limits: Sequence[str], host: str | None, saved: Path | None) -> int:
+    """Print Ansible's JSON: of all hosts, or the variables of one; Derived by facts saved before.
 
     Raises:
         ApuhostError: an inventory or settings that cannot be right, or no host of that name.
     """
     hosts = inventory.load(path, limits)
-    found = ansible.ansible(hosts, inventory.settings(path, hosts))
+    settings = inventory.settings(path, hosts)
+    derived = _derived(settings, saved) if saved else {}
+    found = ansible.ansible(hosts, settings, derived)
     variables = found["_meta"]["hostvars"]
     if host is not None and host not in variables:
         raise ApuhostError(f"{path}: no host {host}; there are: {', '.join(variables)}")
@@ -25,3 +29,13 @@ def run(path: Path, limits: Sequence[str], host: str | None) -> int:
         print(sentence, file=sys.stderr)
     print(json.dumps(found if host is None else variables[host], indent=1))
     return 0
+
+
+def _derived(settings: Mapping[str, Settings], saved: Path) -> dict[str, Derived]:
+    """What the settings come to on each host, as it was when its facts were saved."""
+    found = evidence.load(saved, ())
+    if lacking := [name for name in settings if name not in found.hosts]:
+        why = "; ".join(found.closed[name] for name in lacking if name in found.closed)
+        said = why or f"apuhost facts INVENTORY -o {saved} saves them"
+        raise ApuhostError(f"{saved}: no facts of {', '.join(lacking)}: {said}")
+    return {name: derive(settings[name], found.hosts[name][1]) for name in settings}

@@ -7,11 +7,16 @@ from pathlib import Path
 from typing import Any
 
 from apuhost.connection import is_local
+from apuhost.derived import Derived
+from apuhost.derived import as_data as derived_data
 from apuhost.inventory import Host
 from apuhost.settings import Settings, as_data
 
 GROUP = "apuhost"
 """The group of all hosts, which playbooks/site.yml is for."""
+
+DERIVED = "apuhost_derived"
+"""The variable of what the settings come to on the host."""
 
 LOCAL = "localhost"
 """What this very machine is called: to Ansible's --limit an @ begins a file's name."""
@@ -23,11 +28,25 @@ _ASKED_FOR = {
 _TEMPLATE = re.compile(r"\{[{%#]")
 
 
-def ansible(hosts: Iterable[Host], settings: Mapping[str, Settings]) -> dict[str, Any]:
-    """All hosts with the way to them and every setting; the groups of the inventory file."""
+def ansible(
+    hosts: Iterable[Host],
+    settings: Mapping[str, Settings],
+    derived: Mapping[str, Derived],
+) -> dict[str, Any]:
+    """All hosts with the way to them and every setting; the groups of the inventory file.
+
+    Args:
+        hosts: which.
+        settings: of each, by its name.
+        derived: what they come to, for those whose facts are at hand.
+    """
     known = {_name(host): host for host in hosts}
     variables = {
-        name: {**_connection(host), **_plain(as_data(settings[host.name]))}
+        name: {
+            **_connection(host),
+            **_plain(as_data(settings[host.name])),
+            **_derived(derived.get(host.name)),
+        }
         for name, host in known.items()
     }
     groups: dict[str, Any] = {GROUP: {"hosts": list(known)}}
@@ -48,6 +67,10 @@ def kept_back(hosts: Iterable[Host]) -> Iterator[str]:
 
 def _name(host: Host) -> str:
     return LOCAL if is_local(host) else host.name.removeprefix("@ssh/")
+
+
+def _derived(found: Derived | None) -> dict[str, Any]:
+    return {} if found is None else {DERIVED: _plain(derived_data(found))}
 
 
 def _is_group(name: str) -> bool:
