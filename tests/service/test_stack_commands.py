@@ -50,6 +50,27 @@ def test_this_machines_packages_accounts_sources_and_nodes() -> None:
     assert all(node.path for node in nodes.parse(_run(nodes.COMMAND)).nodes)
 
 
+POLICY = "printf 'firmware-amd-graphics:\\n  Installed: (none)\\n  Candidate: 1-2\\n'"
+
+
+@pytest.mark.parametrize(
+    ("status", "candidates"),
+    [
+        pytest.param("ii ", {}, id="installed"),
+        pytest.param("hi ", {}, id="held"),
+        pytest.param("iiR", {"firmware-amd-graphics": "1-2"}, id="broken"),
+        pytest.param("rc ", {"firmware-amd-graphics": "1-2"}, id="removed"),
+        pytest.param("", {"firmware-amd-graphics": "1-2"}, id="unknown"),
+    ],
+)
+def test_apt_is_asked_of_firmware_that_is_to_come(
+    tmp_path: Path, status: str, candidates: dict[str, str]
+) -> None:
+    _program(tmp_path, "dpkg-query", f"printf '%s' '{status}'")
+    _program(tmp_path, "apt-cache", POLICY)
+    assert apt_sources.parse(_run(apt_sources.COMMAND, tmp_path)).candidates == candidates
+
+
 @pytest.mark.parametrize("probe", [packages, accounts])
 def test_without_its_programs_a_list_is_not_read(probe: object, tmp_path: Path) -> None:
     bare = _bare(tmp_path)
