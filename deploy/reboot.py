@@ -13,7 +13,7 @@ from pyinfra.api.state import State
 
 from apuhost.changes.scripts import BOOT_ID
 from apuhost.steps import NextBoot
-from apuhost.steps.reboot import STILL_UP, did_not_come_back
+from apuhost.steps.reboot import STILL_UP, boot_id_in, did_not_come_back
 
 INTERVAL_S = 2
 ANSWER_S = 10
@@ -52,5 +52,5 @@ def _boot_id(host: Host) -> str | None:
         host.connect(show_errors=False)
         if host.connected:
             done, output = host.run_shell_command(StringCommand("cat", BOOT_ID), _timeout=ANSWER_S)
-            return output.stdout.strip() if done else None
+            return boot_id_in(output.stdout) if done else None
     return None

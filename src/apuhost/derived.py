@@ -61,7 +61,7 @@ def as_data(derived: Derived) -> dict[str, Any]:
         "gtt_gib": derived.gtt_gib,
         "pages_limit": derived.pages_limit,
         "rings_ms": asdict(derived.rings),
-        "kernel_parameters": list(derived.kernel_parameters),
+        "parameters": list(derived.kernel_parameters),
         "managed_keys": sorted(derived.managed_keys),
         "gpu": derived.gpu,
     }

@@ -15,10 +15,11 @@ from apuhost.settings import ROLES
 from apuhost.steps import NextBoot, Script, Step, StepFailed, kept
 from apuhost.steps.admission import ADMIT
 from apuhost.steps.order import ORDER, steps
-from apuhost.steps.reboot import BY_HAND, REBOOT_STEP
+from apuhost.steps.reboot import BY_HAND, REBOOT_STEP, boot_id_in
 
 STACK = ["vulkan", "docker", "ollama", "models", "boot"]
 ASKED = settings(host_roles=STACK, kernel_gtt_gib=48)
+BOOT_ID = "0a1b2c3d-0000-4000-8000-000000000000"
 EVERY = [pytest.param(part.role, step, id=label) for label, part, step in steps()]
 
 
@@ -80,3 +81,17 @@ def test_readings_that_were_kept_are_the_same_bytes(tmp_path: Path) -> None:
     kept.save(file, readings)
     assert kept.load(file) == readings
     assert [path.name for path in tmp_path.iterdir()] == ["kept.json"]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (f"{BOOT_ID}\n", BOOT_ID),
+        (f"Welcome\n{BOOT_ID}\n", BOOT_ID),
+        ("Welcome\n", None),
+        ("", None),
+        (BOOT_ID[:-1], None),
+    ],
+)
+def test_a_boot_id_is_one_and_stands_last(text: str, found: str | None) -> None:
+    assert boot_id_in(text) == found

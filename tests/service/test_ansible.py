@@ -4,6 +4,7 @@ The box has systemd in name only: a stand-in remembers which units were enabled 
 role is boot, which needs nothing else; a virtual machine has them all.
 """
 
+import importlib.util
 import json
 import os
 import re
@@ -11,7 +12,9 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.support import playing
@@ -20,6 +23,7 @@ from tests.support.sshd import LACKING, Sshd, sshd
 
 from apuhost.probes.boot import REBOOTED_FOR
 from apuhost.roles import CHECKOUT
+from apuhost.steps import Script, StepFailed
 
 pytestmark = pytest.mark.skipif(bool(LACKING), reason="; ".join(LACKING))
 
@@ -46,6 +50,7 @@ ONLY = ("--tags", "boot")
 """Of the other roles, which the box does not have, one test tries the tasks."""
 
 BOX = {"host_roles": ["boot"], "boot_keep": 5}
+PLUGIN = CHECKOUT / "roles" / "host" / "action_plugins" / "apuhost.py"
 PROGRAM_ON_BOX = "/usr/local/lib/apuhost/boot"
 UNIT = "/etc/systemd/system/apuhost-boot.service"
 
@@ -213,6 +218,12 @@ def rebooting(site: Site, box: Sshd, into: str) -> Played:
     return site.play("site.yml", "--tags", "reboot", PYTHONPATH=patched)
 
 
+def greets(box: Sshd) -> None:
+    """Bash reads .bashrc for what sshd runs, too."""
+    box.sh("sed -i 's|^root:.*|root:x:0:0:root:/var/lib:/bin/bash|' /etc/passwd")
+    box.path("/var/lib/.bashrc").write_text("echo Welcome\n")
+
+
 def test_a_reboot_is_waited_for_and_proved(site: Site, box: Sshd) -> None:
     done = rebooting(site, box, NEW)
     assert (done.status, done.of("box").changed) == (0, 1), done.said
@@ -220,10 +231,45 @@ def test_a_reboot_is_waited_for_and_proved(site: Site, box: Sshd) -> None:
 
 
 def test_a_host_that_is_still_in_its_old_boot_fails(site: Site, box: Sshd) -> None:
+    greets(box)
     done = rebooting(site, box, OLD)
     assert done.of("box").failed == 1
     assert "is still in its old boot" in done.said
     assert not box.path(REBOOTED_FOR).exists()
+
+
+@dataclass(frozen=True)
+class Action:
+    """Runs scripts here, behind what a login prints."""
+
+    login: str
+
+    def as_root(self, script: Script) -> dict[str, Any]:
+        """As Ansible gives it."""
+        words = ["sh", "-c", f"{self.login}\n{script.text}"]
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        return {"rc": done.returncode, "stdout": done.stdout, "stderr": done.stderr}
+
+
+def host_of_a_task(login: str) -> Any:  # noqa: ANN401  (the plugin is no module of a package)
+    spec = importlib.util.spec_from_file_location("apuhost_action", PLUGIN)
+    assert spec and spec.loader
+    plugin = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(plugin)
+    return plugin.Host(Action(login), "box", {})
+
+
+def test_what_a_script_prints_is_told_exactly_behind_a_login_that_greets() -> None:
+    said = host_of_a_task("echo Welcome; printf 'no end'").output(r"printf '\377a\n\n'; exit 3")
+    assert said == "\udcffa\n\n"
+
+
+def test_why_nothing_is_read_is_told() -> None:
+    login = "echo 'sudo: a password is required' >&2; exit 1"
+    host = host_of_a_task(login)
+    for ask in (lambda: host.output("true"), host.known):
+        with pytest.raises(StepFailed, match="nothing was read: sudo: a password"):
+            ask()
 
 
 def test_a_host_that_does_not_answer_does_not_stop_the_others(site: Site) -> None:

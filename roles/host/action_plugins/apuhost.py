@@ -11,7 +11,8 @@ import json
 import shlex
 import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,7 +39,7 @@ try:
     from apuhost.steps import NextBoot, Script, StepFailed, kept
     from apuhost.steps.known import read
     from apuhost.steps.order import steps
-    from apuhost.steps.reboot import STILL_UP, did_not_come_back
+    from apuhost.steps.reboot import STILL_UP, boot_id_in, did_not_come_back
 except (ImportError, SyntaxError) as error:
     LACKING = (
         f"{sys.executable} cannot run apuhost ({error}): use {CHECKOUT}/.venv/bin/ansible-playbook "
@@ -62,7 +63,7 @@ FOREIGN = "apuhost_foreign_variables"
 """Names that begin like a role's variables, and are somebody else's."""
 
 INTERVAL_S = 2
-PATIENT = " -o ServerAliveInterval=5 -o ServerAliveCountMax=2 -o ConnectTimeout=5"
+IMPATIENT = " -o ServerAliveInterval=5 -o ServerAliveCountMax=2 -o ConnectTimeout=5"
 """For ssh while a host reboots: a connection that was cut in silence ends."""
 
 
@@ -97,8 +98,9 @@ class Host:
         return self._known
 
     def output(self, script: str) -> str:
-        """What a script prints, exactly."""
-        return str(self._action.as_root(Script(script))["stdout"])
+        """What a script prints, exactly: a login's own start-up file may print lines before it."""
+        done = self._answered(f"echo; {{ {script}\n}} | base64 -w0")
+        return base64.b64decode(done.rpartition("\n")[2]).decode("utf-8", "surrogateescape")
 
     def nothing_due(self, why: str) -> None:
         """Told as the task's message."""
@@ -117,9 +119,15 @@ class Host:
 
     def _ask(self, script: str) -> str:
         asked = f'[ "$(id -u)" = 0 ] || exit {NOT_ROOT_STATUS}\n{script}'
-        done = self._action.as_root(Script(asked))
+        return self._answered(asked)
+
+    def _answered(self, script: str) -> str:
+        """What a script prints that ends well, unless it could not be run at all."""
+        done = self._action.as_root(Script(script))
         if done["rc"] == NOT_ROOT_STATUS:
             raise StepFailed(NOT_ROOT)
+        if done["rc"] != 0:
+            raise StepFailed(f"nothing was read: {last_words(done)}")
         return str(done["stdout"])
 
 
@@ -209,9 +217,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
             return
         done = self.as_root(order)
         if done["rc"] != 0:
-            said = [line for line in done["stderr"].splitlines() if line.strip()]
-            said = said or done["stdout"].splitlines()
-            raise StepFailed("; ".join(said[-3:]) or f"a script ended with exit {done['rc']}")
+            raise StepFailed(last_words(done))
 
     def as_root(self, script: Script) -> dict[str, Any]:
         """Run a script on the host: rc, stdout and stderr."""
@@ -222,25 +228,43 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
         return done
 
     def _until_back(self, order: NextBoot) -> None:
-        if self.transport == "ssh":
-            given = self._connection.get_option("ssh_extra_args") or ""
-            self._connection.set_option("ssh_extra_args", given + PATIENT)
-        seen, until = "", time.monotonic() + order.seconds
-        while time.monotonic() < until:
-            time.sleep(INTERVAL_S)
-            seen = self._boot_id()
-            if seen not in ("", order.boot_id):
-                return
+        with self._impatient():
+            seen, until = None, time.monotonic() + order.seconds
+            while time.monotonic() < until:
+                time.sleep(INTERVAL_S)
+                seen = self._boot_id()
+                if seen not in (None, order.boot_id):
+                    return
         raise StepFailed(STILL_UP if seen else did_not_come_back(order.seconds))
 
-    def _boot_id(self) -> str:
-        """The boot id over a new connection; "" while the host does not answer."""
+    @contextmanager
+    def _impatient(self) -> Iterator[None]:
+        """Connections that end after ten seconds of silence; later tasks get one of their own."""
+        given = self._connection.get_option("ssh_extra_args") if self.transport == "ssh" else None
+        try:
+            if self.transport == "ssh":
+                self._connection.set_option("ssh_extra_args", (given or "") + IMPATIENT)
+            yield
+        finally:
+            if self.transport == "ssh":
+                self._connection.set_option("ssh_extra_args", given)
+                self._connection.reset()
+
+    def _boot_id(self) -> str | None:
+        """The boot id over a new connection; None while the host does not answer."""
         try:
             self._connection.reset()
             done = self._low_level_execute_command(f"cat {BOOT_ID}", sudoable=False)
         except AnsibleConnectionFailure:
-            return ""
-        return str(done["stdout"]).strip() if done["rc"] == 0 else ""
+            return None
+        return boot_id_in(str(done["stdout"])) if done["rc"] == 0 else None
+
+
+def last_words(done: Mapping[str, Any]) -> str:
+    """What a script that failed said last."""
+    said = [line for line in done["stderr"].splitlines() if line.strip()]
+    said = said or done["stdout"].splitlines()
+    return "; ".join(said[-3:]) or f"a script ended with exit {done['rc']}"
 
 
 def difference(change: FileChange) -> dict[str, str]:

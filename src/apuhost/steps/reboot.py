@@ -1,5 +1,7 @@
 """The one reboot step of a deploy: asked for by state, proved by a new boot id."""
 
+import re
+
 from apuhost.changes import reboot as changes
 from apuhost.changes.scripts import REBOOT
 from apuhost.probes.boot import REBOOTED_FOR
@@ -7,6 +9,8 @@ from apuhost.steps import NextBoot, Step, Target, Work, script
 
 STILL_UP = "is still in its old boot: `systemctl reboot` did not end it; look at its journal"
 """What is said of a host that answers, and from no other boot."""
+
+_BOOT_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 BY_HAND = "reboot now, then: apuhost verify"
 
@@ -34,6 +38,12 @@ def reboot(target: Target) -> Work:
 
 
 REBOOT_STEP = Step("reboot", reboot)
+
+
+def boot_id_in(text: str) -> str | None:
+    """The boot id that a host printed; what a login's own start-up file prints comes before it."""
+    last = text.strip().rpartition("\n")[2].strip()
+    return last if _BOOT_ID.fullmatch(last) else None
 
 
 def did_not_come_back(seconds: int) -> str:
