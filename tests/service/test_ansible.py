@@ -251,12 +251,43 @@ class Action:
         return {"rc": done.returncode, "stdout": done.stdout, "stderr": done.stderr}
 
 
-def host_of_a_task(login: str) -> Any:  # noqa: ANN401  (the plugin is no module of a package)
+class Connection:
+    """As Ansible has it: its options, and how often it began anew."""
+
+    def __init__(self) -> None:
+        self.transport, self.options, self.resets = "ssh", {"ssh_extra_args": "-C"}, 0
+
+    def get_option(self, name: str) -> str:
+        """One that was set."""
+        return self.options[name]
+
+    def set_option(self, name: str, value: str) -> None:
+        """For the next connection."""
+        self.options[name] = value
+
+    def reset(self) -> None:
+        """The next one is another."""
+        self.resets += 1
+
+
+def test_after_a_reboot_tasks_have_a_patient_connection_of_their_own() -> None:
+    action = plugin().ActionModule.__new__(plugin().ActionModule)
+    action._connection = connection = Connection()
+    with action._impatient():
+        assert "ServerAliveInterval=5" in connection.options["ssh_extra_args"]
+    assert (connection.options, connection.resets) == ({"ssh_extra_args": "-C"}, 1)
+
+
+def host_of_a_task(login: str) -> Any:  # noqa: ANN401
+    return plugin().Host(Action(login), "box", {})
+
+
+def plugin() -> Any:  # noqa: ANN401  (it is no module of a package)
     spec = importlib.util.spec_from_file_location("apuhost_action", PLUGIN)
     assert spec and spec.loader
-    plugin = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(plugin)
-    return plugin.Host(Action(login), "box", {})
+    found = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(found)
+    return found
 
 
 def test_what_a_script_prints_is_told_exactly_behind_a_login_that_greets() -> None:
