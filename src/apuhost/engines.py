@@ -45,7 +45,7 @@ class EngineError(ApuhostError):
 
 @dataclass(frozen=True)
 class Applied:
-    """What pyinfra did: operations that changed something, and the hosts on which one failed."""
+    """What pyinfra did: operations that changed something, and the hosts that it had to give up."""
 
     changed: int
     failed: tuple[str, ...]
@@ -141,14 +141,16 @@ def applied(text: str, status: int) -> Applied:
     try:
         results = json.loads(text)["results"]
         operations = results["operations"]
-        failed = {name for operation in operations for name in operation["error"]}
+        in_operations = {name for operation in operations for name in operation["error"]}
+        # No operation knows of a host that was never connected.
+        failed = in_operations | set(results.get("failed_hosts", ()))
     except (ValueError, KeyError, TypeError) as error:
         raise EngineError(f"pyinfra ended with exit {status} and no result: see above") from error
     if status and not failed:
         raise EngineError(f"pyinfra ended with exit {status}: see above")
     return Applied(
         changed=sum(len(operation["success"]) for operation in operations),
-        failed=tuple(sorted(failed | set(results.get("failed_hosts", ())))),
+        failed=tuple(sorted(failed)),
     )
 
 

@@ -1,6 +1,7 @@
 """pyinfra's command line and result: one host is meant by one name, and a failure is never lost."""
 
 import json
+from collections.abc import Sequence
 from fnmatch import fnmatch
 from itertools import pairwise
 from pathlib import Path
@@ -32,14 +33,19 @@ def test_every_host_has_a_limit_of_its_own() -> None:
     assert len(limits("box1", "box2")) == 2
 
 
-def result(*operations: dict[str, list[str]]) -> str:
+def result(*operations: dict[str, list[str]], failed: Sequence[str] = ()) -> str:
     whole = [{"success": [], "error": [], **each} for each in operations]
-    return json.dumps({"results": {"operations": whole}})
+    return json.dumps({"results": {"operations": whole, "failed_hosts": failed}})
 
 
 def test_what_changed_and_who_failed() -> None:
     text = result({"success": ["box1", "box2"]}, {"success": ["box1"], "error": ["box2"]})
     assert engines.applied(text, 1) == engines.Applied(3, ("box2",))
+
+
+def test_a_host_that_is_not_connected_fails_alone() -> None:
+    text = result({"success": ["box1"]}, failed=["gone"])
+    assert engines.applied(text, 1) == engines.Applied(1, ("gone",))
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", result(), result({"success": ["box1"]})])

@@ -1,14 +1,15 @@
-"""A host that hangs while a deploy works on it, over a real sshd: it fails, the others are done."""
+"""A host that hangs or is lost in a deploy, over a real sshd: it fails, the others are done."""
 
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
 from tests.support.sshd import LACKING, Sshd, sshd
 
 from apuhost import engines
+from apuhost.rehearsal import ports
 from apuhost.roles import CHECKOUT
 
 pytestmark = pytest.mark.skipif(bool(LACKING), reason=", ".join(LACKING))
@@ -38,16 +39,15 @@ def server(tmp_path: Path) -> Iterator[Sshd]:
         yield running
 
 
-def test_a_host_that_hangs_fails_alone_and_the_others_are_done(
-    server: Sshd, tmp_path: Path
-) -> None:
-    names = ("hanging", "well", "also-well")
-    data = {**server.data, "host_command_timeout_s": 10}
-    site, steps = tmp_path / "site.py", tmp_path / "steps.py"
-    site.write_text(f"hosts = {[(name, data) for name in names]!r}\n")
-    steps.write_text(DEPLOY)
-    done = subprocess.run(
-        (sys.executable, "-m", "pyinfra", "-y", "--json", str(site), str(steps)),
+def deployed(
+    folder: Path, hosts: Sequence[tuple[str, Mapping[str, object]]], steps: str
+) -> "subprocess.CompletedProcess[str]":
+    """What pyinfra says of such a deploy."""
+    site, program = folder / "site.py", folder / "steps.py"
+    site.write_text(f"hosts = {hosts!r}\n")
+    program.write_text(steps)
+    return subprocess.run(
+        (sys.executable, "-m", "pyinfra", "-y", "--json", str(site), str(program)),
         cwd=CHECKOUT,
         stdin=subprocess.DEVNULL,
         capture_output=True,
@@ -55,6 +55,14 @@ def test_a_host_that_hangs_fails_alone_and_the_others_are_done(
         timeout=120,
         check=False,
     )
+
+
+def test_a_host_that_hangs_fails_alone_and_the_others_are_done(
+    server: Sshd, tmp_path: Path
+) -> None:
+    names = ("hanging", "well", "also-well")
+    data = {**server.data, "host_command_timeout_s": 10}
+    done = deployed(tmp_path, [(name, data) for name in names], DEPLOY)
     assert engines.applied(done.stdout, done.returncode).failed == ("hanging",)
     assert "no end to it within 10 s (host_command_timeout_s)" in done.stderr, done.stderr
     written = server.path("/run/steps").read_text().split()
@@ -64,3 +72,10 @@ def test_a_host_that_hangs_fails_alone_and_the_others_are_done(
         "also-well": 3,
     }
     assert "Traceback" not in done.stderr, done.stderr
+
+
+def test_a_host_that_is_not_connected_fails_alone(server: Sshd, tmp_path: Path) -> None:
+    (closed,) = ports.free(1)
+    hosts = [("gone", {**server.data, "ssh_port": closed}), ("well", server.data)]
+    done = deployed(tmp_path, hosts, DEPLOY)
+    assert engines.applied(done.stdout, done.returncode) == engines.Applied(3, ("gone",))
