@@ -1,6 +1,7 @@
 """A deploy of many hosts: in batches, until too many have failed; what never began is named."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -60,11 +61,14 @@ def test_a_number_that_means_no_hosts_is_an_error(
 
 
 class Site:
-    """Hosts whose plan is given; those named fail as they are applied, or are bad afterwards."""
+    """Hosts whose plan is given; the named ones fail in it, or are bad or unread afterwards."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.names = BOXES
+        self.rebooting: set[str] = set()
         self.failing: set[str] = set()
         self.bad: set[str] = set()
+        self.unread: set[str] = set()
         self.serving: set[str] = set()
         self.ends: dict[str, BaseException] = {}
         self.applied: list[list[str]] = []
@@ -74,7 +78,13 @@ class Site:
 
     def _plans(self) -> tuple[Planned, ...]:
         found = plan_host(settings(), host_facts())
-        return tuple(Planned(name, found, serves=name in self.serving) for name in BOXES)
+        rebooting = replace(found, reboot=("a new kernel line",))
+        return tuple(
+            Planned(
+                name, rebooting if name in self.rebooting else found, serves=name in self.serving
+            )
+            for name in self.names
+        )
 
     def _apply(self, hosts: Sequence[str]) -> Applied:
         self.applied.append(list(hosts))
@@ -85,7 +95,9 @@ class Site:
 
     def _judge(self, asked: Asked, *_: object, every: bool) -> Seen:
         bad = tuple(host for host in asked.limits if host in self.bad)
-        return Seen(1 if bad else 0, bad)
+        good = tuple(host for host in asked.limits if host not in self.bad | self.unread)
+        status = 1 if bad else 2 * any(host in self.unread for host in asked.limits)
+        return Seen(status, bad, good)
 
     def deploy(self, serial: str | None, failures: int | None = None) -> int:
         """Its exit status."""
@@ -115,6 +127,37 @@ def test_a_failed_host_stops_no_batch_by_itself(
     assert "batch 2 of 3: box[05:08]" in said.out
     assert said.out.endswith("8 of 10 hosts deployed and good\n")
     assert said.err.endswith("failed: box02 box05\n")
+
+
+def test_a_host_that_is_not_known_to_be_good_is_not_counted_as_good(
+    site: Site, capsys: pytest.CaptureFixture[str]
+) -> None:
+    site.unread = {"box01", "box02", "box09"}
+    site.failing = {"box03"}
+    assert site.deploy("5") == 1
+    said = capsys.readouterr()
+    assert said.out.endswith("\n6 of 10 hosts deployed and good\n")
+    assert said.err.endswith("failed: box03\nnot known: box01 box02 box09\n")
+
+
+def test_hosts_that_are_not_known_are_neither_failed_nor_good(
+    site: Site, capsys: pytest.CaptureFixture[str]
+) -> None:
+    site.unread = {*BOXES}
+    assert site.deploy("5", 1) == 2
+    said = capsys.readouterr()
+    assert "\n0 of 10 hosts deployed and good\n" in said.out
+    assert said.err == "not known: box[01:10]\n"
+
+
+def test_this_very_machine_is_not_known_before_its_reboot(
+    site: Site, capsys: pytest.CaptureFixture[str]
+) -> None:
+    site.names, site.rebooting = ["@local", "box01"], {"@local"}
+    assert site.deploy("1") == 0
+    said = capsys.readouterr()
+    assert "\n1 of 2 hosts deployed and good\n" in said.out
+    assert said.err == "not known: @local\n"
 
 
 @pytest.mark.parametrize(

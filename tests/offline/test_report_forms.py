@@ -14,12 +14,13 @@ from tests.support.json_schema import faults
 from tests.support.rights import ordinary_user
 from tests.support.verdicts import judge
 
-from apuhost import report
+from apuhost import judging, report
 from apuhost.commands import output, terminal, verify
 from apuhost.commands.output import OutputError
 from apuhost.commands.verify import Asked
 from apuhost.gather import Unreachable
 from apuhost.host_facts import HostFacts
+from apuhost.judging import Judged
 from apuhost.roles import CHECKOUT
 from apuhost.verdicts import Layer, Severity, Status, Verdict
 from apuhost.verdicts.host import HostReport
@@ -229,6 +230,12 @@ def test_all_forms_of_one_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert ElementTree.parse(tmp_path / "junit").getroot().tag == "testsuites"
     assert "apuhost_host_ok" in (tmp_path / "metrics").read_text()
     assert sorted(file.name for file in tmp_path.iterdir()) == sorted(verify.FORMS)
+
+
+def test_a_host_is_good_or_failed_or_neither(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(judging, "asked", lambda *_, **__: Judged(REPORTS, {}))
+    seen = verify.judge(Asked(Path("site.py")), {}, every=False)
+    assert (seen.good, seen.failed) == (("healthy",), ("waiving", "away", HOSTILE))
 
 
 @pytest.mark.parametrize("form", verify.FORMS)

@@ -16,10 +16,11 @@ AT_ONCE = Pace()
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a batch: its exit status, and the hosts that are not as they should be."""
+    """What became of a batch: its exit status, the hosts that failed, and those that are good."""
 
     status: int
     failed: tuple[str, ...]
+    good: tuple[str, ...]
 
 
 def run(path: Path, limits: Sequence[str], pace: Pace = AT_ONCE, *, yes: bool) -> int:
@@ -38,22 +39,30 @@ def _deploy(path: Path, batches: Sequence[Sequence[Planned]], pace: Pace) -> int
     """One batch after the other, while not too many hosts have failed; each is told of."""
     if len(batches) == 1:
         return _batch(path, batches[0]).status
-    statuses, failed = [0], list[str]()
+    done: list[Outcome] = []
     for number, batch in enumerate(batches, 1):
         rest = [each for later in batches[number:] for each in later]
         print(f"\nbatch {number} of {len(batches)}: {_names(batch)}", flush=True)
-        done = _told_if_cut_off(path, batch, rest)
-        statuses.append(done.status)
-        failed += done.failed
-        if rest and pace.reached(len(failed)):
-            said = f"{len(failed)} failed (--max-failures {pace.failures}): no further batch begins"
+        done.append(_told_if_cut_off(path, batch, rest))
+        failed = sum(len(each.failed) for each in done)
+        if rest and pace.reached(failed):
+            said = f"{failed} failed (--max-failures {pace.failures}): no further batch begins"
             print(f"\n{said}\nnot begun: {_names(rest)}", file=sys.stderr, flush=True)
             break
-    begun = sum(map(len, batches[: len(statuses) - 1]))
-    print(f"\n{begun - len(failed)} of {sum(map(len, batches))} hosts deployed and good")
-    if failed:
-        print(f"failed: {' '.join(map(report.visible, ranges.folded(failed)))}", file=sys.stderr)
-    return _worst(*statuses)
+    _total(batches, done)
+    return _worst(*(each.status for each in done))
+
+
+def _total(batches: Sequence[Sequence[Planned]], done: Sequence[Outcome]) -> None:
+    """How many hosts are good, and which of those begun are not, or are not known to be."""
+    failed = [host for each in done for host in each.failed]
+    good = [host for each in done for host in each.good]
+    begun = [each.host for batch in batches[: len(done)] for each in batch]
+    unknown = [host for host in begun if host not in {*failed, *good}]
+    print(f"\n{len(good)} of {sum(map(len, batches))} hosts deployed and good", flush=True)
+    for what, hosts in (("failed", failed), ("not known", unknown)):
+        if hosts:
+            print(f"{what}: {_folded(hosts)}", file=sys.stderr)
 
 
 def _told_if_cut_off(path: Path, batch: Sequence[Planned], rest: Sequence[Planned]) -> Outcome:
@@ -91,9 +100,10 @@ def _after(path: Path, ready: Sequence[Planned], applied: engines.Applied) -> Ou
         each.host for each in ready if each not in waiting and each.host not in applied.failed
     ]
     if not judged:
-        return Outcome(1 if applied.failed else 0, applied.failed)
+        return Outcome(1 if applied.failed else 0, applied.failed, ())
     seen = verify.judge(Asked(path, judged, active=True), {}, every=False)
-    return Outcome(1 if applied.failed else seen.status, (*applied.failed, *seen.failed))
+    status = 1 if applied.failed else seen.status
+    return Outcome(status, (*applied.failed, *seen.failed), seen.good)
 
 
 def _agreed(ready: Sequence[Planned]) -> bool:
@@ -104,7 +114,11 @@ def _agreed(ready: Sequence[Planned]) -> bool:
 
 
 def _names(planned: Iterable[Planned]) -> str:
-    return " ".join(map(report.visible, ranges.folded(each.host for each in planned)))
+    return _folded(each.host for each in planned)
+
+
+def _folded(hosts: Iterable[str]) -> str:
+    return " ".join(map(report.visible, ranges.folded(hosts)))
 
 
 def _worst(*statuses: int) -> int:

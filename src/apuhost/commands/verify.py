@@ -38,10 +38,14 @@ class Asked:
 
 @dataclass(frozen=True)
 class Seen:
-    """What was shown: its exit status, and the hosts that failed or did not answer."""
+    """What was shown: its exit status, the hosts that failed or did not answer, and the good ones.
+
+    The others have a required verdict that is unknown.
+    """
 
     status: int
     failed: tuple[str, ...]
+    good: tuple[str, ...]
 
 
 def run(asked: Asked, outputs: Mapping[str, str], *, every: bool) -> int:
@@ -67,8 +71,13 @@ def judge(asked: Asked, outputs: Mapping[str, str], *, every: bool) -> Seen:
     output.check(outputs)
     judged = _judged(asked)
     status = show(judged.reports, asked, outputs, every=every)
-    failed = (each.host for each in judged.reports if each.unreachable or _failed(each))
-    return Seen(status if _remembered(asked, judged) else status or 2, tuple(failed))
+    found = {each.host: report.exit_status([each]) for each in judged.reports}
+    away = {each.host for each in judged.reports if each.unreachable}
+    return Seen(
+        status if _remembered(asked, judged) else status or 2,
+        failed=tuple(host for host in found if host in away or found[host] == 1),
+        good=tuple(host for host in found if found[host] == 0),
+    )
 
 
 def show(
@@ -91,10 +100,6 @@ def show(
         print(report.visible(problem), file=sys.stderr)
     status = report.exit_status(found)
     return status or (2 if unwritten else 0)
-
-
-def _failed(found: HostReport) -> bool:
-    return report.exit_status([found]) == 1
 
 
 def _uncollected(outputs: Mapping[str, str]) -> list[str]:
