@@ -226,6 +226,21 @@ def test_groups_are_the_inventorys_and_one_has_all_hosts() -> None:
     }
 
 
+def test_no_group_is_printed_that_only_the_files_name_makes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    host = Host("a1", ("lab", "site"), {})
+    monkeypatch.setattr(inventory, "load", lambda *_: [host])
+    for name, text in (
+        ("site.ini", "[lab]\na1\n"),
+        ("lab.ini", "[site:children]\nlab\n[lab]\na1\n"),
+    ):
+        (tmp_path / name).write_text(text)
+        assert command.run(tmp_path / name, [], None, None) == 0
+        found = json.loads(capsys.readouterr().out)
+        assert ("lab" in found, "site" in found) == (True, name == "lab.ini")
+
+
 def test_this_machine_is_ansibles_localhost() -> None:
     found = listed(Host("@local", (), {}))
     assert found["apuhost"]["hosts"] == ["localhost"]

@@ -56,7 +56,7 @@ def hosts(folder: Path, name: str, text: str) -> dict[str, dict[str, object]]:
     file.write_text(text)
     return {
         each.name: {key: found.value for key, found in each.values.items()}
-        for each in ansible.read(file)
+        for each in ansible.read(file).hosts
     }
 
 
@@ -78,7 +78,7 @@ def test_both_forms_say_the_same(tmp_path: Path, name: str, text: str) -> None:
 def test_a_host_is_in_its_groups_and_in_those_above(tmp_path: Path) -> None:
     file = tmp_path / "hosts.yml"
     file.write_text(YAML)
-    assert {each.name: each.groups for each in ansible.read(file)} == {
+    assert {each.name: each.groups for each in ansible.read(file).hosts} == {
         "lone": (),
         "box01": ("site", "lab"),
         "box02": ("site", "lab"),

@@ -13,7 +13,7 @@ def hosts(tmp_path: Path, text: str | bytes) -> dict[str, dict[str, object]]:
     file.write_bytes(text if isinstance(text, bytes) else text.encode())
     return {
         each.name: {key: found.value for key, found in each.values.items()}
-        for each in columns.read(file)
+        for each in columns.read(file).hosts
     }
 
 
@@ -68,7 +68,7 @@ def test_an_empty_cell_says_nothing(tmp_path: Path) -> None:
 def test_groups_are_divided_by_blanks_or_commas(tmp_path: Path) -> None:
     file = tmp_path / "hosts.csv"
     file.write_text('name,groups\na,lab rack1\nb,"lab, all"\nc,\n')
-    assert [each.groups for each in columns.read(file)] == [("lab", "rack1"), ("lab",), ()]
+    assert [each.groups for each in columns.read(file).hosts] == [("lab", "rack1"), ("lab",), ()]
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,9 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "site.py").write_text(SITE)
     (tmp_path / "lab.py").write_text('bench = ["b1"]\n')
     (tmp_path / "broken.py").write_text("x = [\n")
+    (tmp_path / "rack.csv").write_text("name,groups\nc1,shelf\n")
+    (tmp_path / "hall.ini").write_text("[row]\nd1\n[aisle]\n")
+    (tmp_path / "torn.yml").write_text("all: [\n")
     monkeypatch.chdir(tmp_path)
     return tmp_path / "site.py"
 
@@ -32,6 +35,11 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         pytest.param("bench.py", id="a neighbour's list"),
         pytest.param("lab.py", id="a neighbour's own group"),
         pytest.param("broken.py", id="a broken neighbour"),
+        pytest.param("rack.py", id="a CSV neighbour's own group"),
+        pytest.param("shelf.py", id="a CSV neighbour's group"),
+        pytest.param("hall.py", id="an INI neighbour's own group"),
+        pytest.param("aisle.py", id="an INI neighbour's group without hosts"),
+        pytest.param("torn.py", id="a broken neighbour that is no Python"),
         pytest.param("_common.py", id="a file of its own"),
         pytest.param("_notes.yml", id="data of its own"),
         pytest.param("__pycache__", id="what Python leaves"),

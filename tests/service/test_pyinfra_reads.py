@@ -126,6 +126,24 @@ def test_hosts_of_other_files_have_groups_and_the_group_data_beside_them(
     assert [host.name for host in inventory.load(tmp_path / name, ("lab",))] == ["box1"]
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("site.csv", "name\nbox1\n"), ("site.ini", "box1\n"), ("site.py", 'some = ["box1"]\n')],
+)
+def test_every_file_is_a_group_of_its_own_and_no_other_files(
+    tmp_path: Path, name: str, text: str
+) -> None:
+    beside = tmp_path / "group_data"
+    beside.mkdir()
+    (beside / "site.py").write_text("ssh_port = 23\n")
+    (beside / "hosts.py").write_text("kernel_gtt_gib = 48\n")
+    (tmp_path / "hosts.py").write_text('others = ["box2"]\n')
+    (tmp_path / name).write_text(text)
+    (found,) = inventory.load(tmp_path / name, ("site",))
+    assert "hosts" not in found.groups
+    assert found.data == {"ssh_port": 23}
+
+
 def test_wrong_values_of_other_files_and_of_group_data_are_told_where_each_stands(
     tmp_path: Path,
 ) -> None:

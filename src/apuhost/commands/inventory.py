@@ -3,11 +3,14 @@
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from apuhost import evidence, inventory
 from apuhost.derived import Derived, derive
 from apuhost.errors import ApuhostError
+from apuhost.inventory import Host
+from apuhost.inventory.handover import by_name
 from apuhost.report import ansible
 from apuhost.settings import Settings
 
@@ -21,7 +24,7 @@ def run(path: Path, limits: Sequence[str], host: str | None, saved: Path | None)
     hosts = inventory.load(path, limits)
     settings = inventory.settings(path, hosts)
     derived = _derived(settings, saved) if saved else {}
-    found = ansible.ansible(hosts, settings, derived)
+    found = ansible.ansible(_as_named(hosts, by_name(path)), settings, derived)
     variables = found["_meta"]["hostvars"]
     if host is not None and host not in variables:
         raise ApuhostError(f"{path}: no host {host}; there are: {', '.join(variables)}")
@@ -29,6 +32,14 @@ def run(path: Path, limits: Sequence[str], host: str | None, saved: Path | None)
         print(sentence, file=sys.stderr)
     print(json.dumps(found if host is None else variables[host], indent=1))
     return 0
+
+
+def _as_named(hosts: Sequence[Host], passed_over: str) -> list[Host]:
+    """The hosts without that group: Ansible has none by a file's name."""
+    return [
+        replace(host, groups=tuple(group for group in host.groups if group != passed_over))
+        for host in hosts
+    ]
 
 
 def _derived(settings: Mapping[str, Settings], saved: Path) -> dict[str, Derived]:

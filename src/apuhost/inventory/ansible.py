@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from apuhost.inventory import documents, entries, ini, vocabulary
-from apuhost.inventory.entries import Entry, Value
+from apuhost.inventory.entries import Entry, Listed, Value
 from apuhost.inventory.members import ALL, UNGROUPED, Members, Variables
 from apuhost.inventory.syntax import shown
 from apuhost.nearest import hint
@@ -20,7 +20,7 @@ _PRIORITY = "ansible_group_priority"
 _NO_VALUE = Value(1, "")
 
 
-def read(file: Path) -> tuple[Entry, ...]:
+def read(file: Path) -> Listed:
     """The hosts of the inventory, their values under apuhost's names.
 
     Raises:
@@ -33,7 +33,7 @@ def read(file: Path) -> tuple[Entry, ...]:
     beside = _Beside(file.resolve().parent, members.problems)
     found = [_entry(name, members, groups, beside) for name in members.hosts]
     entries.refuse(members.problems)
-    return tuple(found)
+    return Listed(tuple(found), tuple(filter(_is_listed, members.groups)))
 
 
 def _is_yaml(file: Path) -> bool:
@@ -143,5 +143,8 @@ def _entry(name: str, members: Members, groups: _Groups, beside: _Beside) -> Ent
     for layer in layers:
         merged |= layer
     values = vocabulary.translated(merged, members.problems)
-    named = tuple(group for group in within if group != UNGROUPED)
-    return Entry(name, members.places[name], named, values)
+    return Entry(name, members.places[name], tuple(filter(_is_listed, within)), values)
+
+
+def _is_listed(group: str) -> bool:
+    return group not in (ALL, UNGROUPED)

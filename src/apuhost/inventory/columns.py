@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from apuhost.inventory import entries
-from apuhost.inventory.entries import Entry, Value, place
+from apuhost.inventory.entries import Entry, Listed, Value, place
 from apuhost.inventory.syntax import InventoryError, shown
 from apuhost.nearest import hint
 from apuhost.settings import texts, variables
@@ -27,7 +27,7 @@ Row = tuple[int, list[str]]
 """The line that it begins in, and its fields."""
 
 
-def read(file: Path) -> tuple[Entry, ...]:
+def read(file: Path) -> Listed:
     """The hosts of a CSV file.
 
     Raises:
@@ -47,7 +47,7 @@ def read(file: Path) -> tuple[Entry, ...]:
         if not wrong:
             found.append(_entry(place(file, at), dict(zip(head, fields, strict=True))))
     entries.refuse((*problems, *_twice(found)))
-    return tuple(found)
+    return Listed(tuple(found), tuple({group: None for each in found for group in each.groups}))
 
 
 def _rows(file: Path) -> list[Row]:

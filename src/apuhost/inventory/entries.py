@@ -33,6 +33,14 @@ class Entry:
     values: Mapping[str, Value]
 
 
+@dataclass(frozen=True)
+class Listed:
+    """What a file tells: its hosts, and every group that it names but `all`, also an empty one."""
+
+    hosts: tuple[Entry, ...]
+    groups: tuple[str, ...]
+
+
 def place(file: Path, line: int) -> str:
     """A line of a file, as it is told."""
     return f"{shown(file)}:{line}"

@@ -76,6 +76,7 @@ def _in_others(inventory: Path) -> Iterator[str]:
     """The groups of the inventories in the folder that are no Python, this one among them."""
     for file in inventory.resolve().parent.iterdir():
         if file.is_file() and not syntax.is_python(file):
+            yield file.stem
             yield from handover.groups(file)
 
 

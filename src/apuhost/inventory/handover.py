@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from apuhost.inventory import ansible, columns, documents, entries
-from apuhost.inventory.entries import Entry
+from apuhost.inventory.entries import Listed
 from apuhost.inventory.syntax import InventoryError, is_python, shown
 
-READERS: Mapping[str, Callable[[Path], tuple[Entry, ...]]] = {
+READERS: Mapping[str, Callable[[Path], Listed]] = {
     ".csv": columns.read,
     **dict.fromkeys((*ansible.YAML, *ansible.INI), ansible.read),
 }
@@ -36,39 +36,51 @@ def given(inventory: Path) -> Given:
     """
     if is_python(inventory):
         return Given((str(inventory.resolve()),))
-    hosts = _entries(inventory)
-    if not hosts:
+    listed = _listed(inventory)
+    if not listed.hosts:
         raise InventoryError(f"{shown(inventory)}: no host in it")
     group_data = str(inventory.resolve().parent / "group_data")
     places = {
         each.name: {each.name: each.place} | {key: v.place for key, v in each.values.items()}
-        for each in hosts
+        for each in listed.hosts
     }
-    return Given(("--group-data", group_data, SHIM), _as_json(hosts), places)
+    return Given(("--group-data", group_data, SHIM), _as_json(inventory.stem, listed), places)
 
 
 def groups(inventory: Path) -> frozenset[str]:
     """The groups that a file names, whatever it is written in; none where it cannot be read."""
     try:
-        return frozenset(group for each in _entries(inventory) for group in each.groups)
+        return frozenset(_listed(inventory).groups)
     except InventoryError:
         return frozenset()
 
 
-def _entries(inventory: Path) -> tuple[Entry, ...]:
+def by_name(inventory: Path) -> str:
+    """The group that a file makes by its name alone, "" where it names that itself or is Python."""
+    own = is_python(inventory) or inventory.stem in groups(inventory)
+    return "" if own else inventory.stem
+
+
+def _listed(inventory: Path) -> Listed:
     if not inventory.suffix and entries.text(inventory).startswith("#!"):
         raise InventoryError(f"{shown(inventory)}: a program, no list of hosts: {documents.WRITE}")
     return READERS[inventory.suffix.lower()](inventory)
 
 
-def _as_json(hosts: tuple[Entry, ...]) -> str:
-    """Each group as pyinfra has it, a list of hosts; all of them with their own values."""
+def _as_json(stem: str, listed: Listed) -> str:
+    """Each group as pyinfra has it, a list of hosts; all of them with their own values.
+
+    Of a Python file pyinfra makes a group by its name where it has none, and lets it win; so here.
+    """
     named: dict[str, list[object]] = {
         "all": [
-            (each.name, {key: given.value for key, given in each.values.items()}) for each in hosts
-        ]
+            (each.name, {key: given.value for key, given in each.values.items()})
+            for each in listed.hosts
+        ],
+        **{group: [] for group in listed.groups},
     }
-    for each in hosts:
+    for each in listed.hosts:
         for group in each.groups:
-            named.setdefault(group, []).append(each.name)
+            named[group].append(each.name)
+    named.setdefault(stem, [each.name for each in listed.hosts])
     return json.dumps(named)
