@@ -183,6 +183,16 @@ IN_YAML = [
     pytest.param("all: {hosts: box}", ":1: a text, where names", id="a text"),
     pytest.param("all:\n  hosts: {box: {a: 1, a: 2}}", ":2: a stands twice", id="a key twice"),
     pytest.param("all: [\n", ":2: no YAML:", id="no YAML"),
+    pytest.param("all:\n  hosts: {<<: 5}", ":2: << names no mapping", id="no merging"),
+    pytest.param(
+        "all:\n  vars: {a: &a {x: 1}, b: {<<: [*a, 5]}}\n  hosts: {<<: [5]}", ":3: <<", id="5"
+    ),
+    pytest.param(
+        "all:\n  vars: {a: &a {<<: 5}, b: &b {<<: *a}}\n  hosts:\n    x: *b",
+        ":2: << names no mapping",
+        id="no merging, used again",
+    ),
+    pytest.param("a: &a {x: }\nall:\n  hosts: {<<: *a, <<: *a}", ":3: << stands twice", id="<<"),
     pytest.param(
         "a: &a\n  children:\n    b: *a\n  hosts: {x: }", "no end", id="an anchor in itself"
     ),
@@ -219,6 +229,72 @@ def test_defaults_that_are_merged_in_give_way(tmp_path: Path) -> None:
     text = "all:\n  hosts:\n    a: &a {kernel_gtt_gib: 1, ansible_port: 22}\n"
     text += "    b: {<<: *a, kernel_gtt_gib: 2}\n"
     assert hosts(tmp_path, "hosts.yml", text)["b"] == {"kernel_gtt_gib": 2, "ssh_port": 22}
+
+
+MERGED = {"kernel_gtt_gib": 48, "ssh_port": 22}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(
+            """
+all:
+  vars: {base: &a {kernel_gtt_gib: 1, ansible_port: 22}}
+  hosts:
+    box1: &b {<<: *a, kernel_gtt_gib: 48}
+    box2: *b
+""",
+            id="a host as another",
+        ),
+        pytest.param(
+            """
+all:
+  vars:
+    base: &a {kernel_gtt_gib: 1, ansible_port: 22}
+    more: &b {<<: *a, kernel_gtt_gib: 48}
+  hosts: {box1: *b, box2: {<<: *b}}
+""",
+            id="a variable that is read before",
+        ),
+        pytest.param(
+            """
+all:
+  vars: {base: [&a {kernel_gtt_gib: 1, ansible_port: 22}, &b {kernel_gtt_gib: 48}]}
+  hosts:
+    box1: {<<: [*b, *a]}
+    box2: {ansible_port: 22, <<: *b}
+""",
+            id="several at once",
+        ),
+        pytest.param(
+            """
+all:
+  children:
+    lab: &a {hosts: {box1: &b {kernel_gtt_gib: 48, ansible_port: 22}}}
+    rack: {<<: *a, hosts: {box2: *b}}
+""",
+            id="a group's hosts instead of others",
+        ),
+    ],
+)
+def test_what_is_merged_in_may_be_used_again(tmp_path: Path, text: str) -> None:
+    assert hosts(tmp_path, "hosts.yml", text) == {"box1": MERGED, "box2": MERGED}
+
+
+def test_hosts_of_a_group_that_is_merged_in_give_way(tmp_path: Path) -> None:
+    file = tmp_path / "hosts.yml"
+    file.write_text("a: &a {hosts: {x: }}\nb: {<<: *a, hosts: {y: }}\n")
+    assert [each.groups for each in ansible.read(file).hosts] == [("a",), ("b",)]
+
+
+def test_what_stands_twice_below_an_alias_is_told_once(tmp_path: Path) -> None:
+    text = "all:\n  hosts:\n    a: &a {x: 1, x: 2}\n    b: *a\n    c: {<<: *a, x: 3}\n"
+    with pytest.raises(InventoryError) as error:
+        hosts(tmp_path, "hosts.yml", text)
+    first, count = str(error.value).splitlines()
+    assert first.endswith("hosts.yml:3: x stands twice, first in line 3")
+    assert count.startswith("1 problem,")
 
 
 def test_vault_and_templates_of_others_are_theirs(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from yaml.constructor import ConstructorError
 
 from apuhost.inventory import entries
 from apuhost.inventory.entries import Unread, Value, place
@@ -20,10 +21,49 @@ _NO_HOSTS = {"plugin": "the settings of a plugin", "_meta": "what a script print
 _KEYS = ("hosts", "children", "vars")
 _TAGS = {"!vault": f"is {ENCRYPTED}", "!unsafe": "is !unsafe: write it without that tag"}
 _DAY = "tag:yaml.org,2002:timestamp"
+_MERGE = "tag:yaml.org,2002:merge"
 
 
 class _Loader(yaml.SafeLoader):
-    """As SafeLoader, but days stay text, as in JSON and Python."""
+    """As SafeLoader, but days stay text, as in JSON and Python, and `<<` leaves no twins."""
+
+    def flatten_mapping(self, node: yaml.MappingNode) -> None:
+        """Merge in what `<<` names, in place: own keys win, then the earlier of several mappings.
+
+        So yaml.org/type/merge.html. PyYAML keeps what gave way, which an alias then shows as twins,
+        and 6.0.4 takes two equal keys for one only where they are one object.
+        """
+        written, sources = node.value, _merged_in(node)
+        node.value = [pair for pair in written if pair[0].tag != _MERGE]  # it may name itself
+        merged: dict[object, tuple[yaml.Node, yaml.Node]] = {}
+        try:
+            for each in reversed(sources):
+                self.flatten_mapping(each)
+                merged |= {_identity(key): (key, value) for key, value in each.value}
+        except ConstructorError:
+            node.value = written  # an alias is as wrong
+            raise
+        own = {_identity(key) for key, _ in node.value}
+        node.value += [pair for name, pair in merged.items() if name not in own]
+        super().flatten_mapping(node)
+
+
+def _merged_in(node: yaml.MappingNode) -> list[yaml.MappingNode]:
+    """What `<<` names: a mapping, or a list of them."""
+    values = [value for key, value in node.value if key.tag == _MERGE]
+    if len(values) > 1:
+        told = "stands twice: write `<<: [*first, *second]`"
+        raise ConstructorError(None, None, told, node.start_mark)
+    lists = [each.value if isinstance(each, yaml.SequenceNode) else [each] for each in values]
+    named = [each for listed in lists for each in listed]
+    if not all(isinstance(each, yaml.MappingNode) for each in named):
+        told = "names no mapping, and no list of mappings"
+        raise ConstructorError(None, None, told, node.start_mark)
+    return named
+
+
+def _identity(key: yaml.Node) -> object:
+    return (key.tag, key.value) if isinstance(key, yaml.ScalarNode) else id(key)
 
 
 _Loader.yaml_implicit_resolvers = {
@@ -79,8 +119,12 @@ class Document:
             kind = "a list (a playbook?)" if isinstance(node, yaml.SequenceNode) else "a text"
             self._problem(node, f"{kind}, where names with values belong")
             return
+        try:
+            self._loader.flatten_mapping(node)
+        except ConstructorError as error:
+            self._problem(node, f"<< {error.problem}")
+            return
         self._told_twice(node)
-        self._loader.flatten_mapping(node)  # `<<: *defaults` comes before, so that others win
         for key, value in node.value:
             yield str(self._value(key)), key.start_mark.line + 1, value
 
