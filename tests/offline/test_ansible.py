@@ -168,6 +168,11 @@ def test_the_way_to_a_host_is_told_in_ansibles_words() -> None:
     )
 
 
+@pytest.mark.parametrize("key", ["ssh_config_file", "ssh_key", "ssh_known_hosts_file"])
+def test_a_home_of_nobody_stays_as_it_is(key: str) -> None:
+    assert "~nobody-here/c" in json.dumps(variables(**{key: "~nobody-here/c"}))
+
+
 def test_every_setting_is_told_and_read_back_as_it_was() -> None:
     asked = settings(kernel_gtt_gib=48, models_list=[{"name": "qwen3:8b", "preload": True}])
     found = variables(kernel_gtt_gib=48, models_list=[{"name": "qwen3:8b", "preload": True}])
