@@ -172,6 +172,22 @@ IN_INI = [
     pytest.param("box\n[lab]\n[labb:vars]\na=1", "no group is called labb (lab?)", id="no group"),
     pytest.param("box\n[site:children]\nlab", ":3: no group is called lab", id="no child"),
     pytest.param("[lab]\nbox\n[lab:vars]\nword", ":4: no = in it", id="no ="),
+    *[
+        pytest.param(f'box vulkan_users="{value}"', f":1: vulkan_users {told}", id=value)
+        for value, told in (
+            ("{'ann'}", "has a value of type set: write a list"),
+            ("[{'ann'}]", "has a value of type set"),
+            ("...", "has a value of type ellipsis"),
+            ("b'ann'", "has a value of type bytes"),
+            ("{'a': (1, 2j)}", "has a value of type complex"),
+            ("{1: 'ann'}", "has 1 for a name: put it in quotes"),
+            ("{(1, 2): 'ann'}", "has (1, 2) for a name"),
+        )
+    ],
+    pytest.param(f"box ssh_port=0x{'f' * 9000}", ":1: ssh_port is too long a number", id="long"),
+    pytest.param(
+        'box apuhost_foreign_variables="[[1]]"', ":1: apuhost_foreign_variables is no list", id="["
+    ),
     pytest.param("[a]\nbox\n[a:children]\nb\n[b:children]\na", "is below", id="a circle"),
 ]
 IN_YAML = [
@@ -179,6 +195,36 @@ IN_YAML = [
     pytest.param("plugin: x\n", ":1: the settings of a plugin, no hosts: write it", id="a plugin"),
     pytest.param("{_meta: {hostvars: {}}}", "what a script prints", id="a script's"),
     pytest.param("all: {host: {a: }}", ":1: host is no part of the group all (hosts?)", id="key"),
+    *[
+        pytest.param(
+            f"all:\n  hosts: {{box: {{vulkan_users: {value}}}}}",
+            f":2: vulkan_users {told}",
+            id=value,
+        )
+        for value, told in (
+            ("!!set {ann}", "has a value of type set"),
+            ("[!!set {ann}]", "has a value of type set"),
+            ("!!timestamp 2027-03-01", "has a value of type date:"),
+            ("!!timestamp 2027-03-01 10:00:00", "has a value of type datetime"),
+            ("!!binary YW5u", "has a value of type bytes"),
+            ("{yes: ann}", "has True for a name: put it in quotes"),
+            ("&a [*a]", "cannot be read: found unconstructable recursive node"),
+            *(
+                (f"!!{tag} x", "cannot be read")
+                for tag in ("int", "float", "bool", "timestamp", "set", "omap", "pairs", "python/x")
+            ),
+            ("!!int ''", "cannot be read"),
+        )
+    ],
+    *[
+        pytest.param(f"all:\n  vars: {{a: {text}}}", f":{line}{told}", id=repr(text))
+        for text, line, told in (
+            ("\x1b[0m", 2, ": no YAML: it may not have the character U+001B"),
+            ("b\n\n\ufffe", 4, ": no YAML: it may not have the character U+FFFE"),
+        )
+    ],
+    pytest.param('all: {vars: {a: "\\UFFFFFFFF"}}', ": no YAML:", id="no letter"),
+    pytest.param("%YAML 1." + 5000 * "1" + "\n---\nall: ", ": no YAML:", id="no version"),
     pytest.param("all: {hosts: [a]}", ":1: a list", id="a list of hosts"),
     pytest.param("all: {hosts: box}", ":1: a text, where names", id="a text"),
     pytest.param("all:\n  hosts: {box: {a: 1, a: 2}}", ":2: a stands twice", id="a key twice"),

@@ -99,16 +99,21 @@ class Document:
     def __init__(self, file: Path, problems: list[str]) -> None:
         text = entries.text(file)
         self.file, self._problems = file, problems
-        self._loader, self.root = _Loader(text), None
+        self.root: yaml.Node | None = None
         if text.startswith(VAULT):
             problems.append(f"{shown(file)}: {ENCRYPTED}")
             return
         try:
+            self._loader = _Loader(text)
             self.root = self._loader.get_single_node()
+        except yaml.reader.ReaderError as error:
+            line = text.count("\n", 0, error.position) + 1
+            told = f"no YAML: it may not have the character U+{error.character:04X}"
+            raise InventoryError(f"{place(file, line)}: {told}") from error
         except yaml.MarkedYAMLError as error:
             line = error.problem_mark.line + 1 if error.problem_mark else 1
             raise InventoryError(f"{place(file, line)}: no YAML: {error.problem}") from error
-        except (yaml.YAMLError, RecursionError) as error:
+        except (yaml.YAMLError, ValueError, OverflowError, RecursionError) as error:
             raise InventoryError(f"{shown(file)}: no YAML: {error}") from error
 
     def pairs(self, node: yaml.Node | None) -> Iterator[tuple[str, int, yaml.Node]]:
@@ -150,7 +155,9 @@ class Document:
             return self._loader.construct_object(node, deep=True)
         except yaml.MarkedYAMLError as error:
             return Unread(f"cannot be read: {error.problem}")
-        except (ValueError, RecursionError) as error:
+        except (
+            Exception
+        ) as error:  # PyYAML lets through whatever `!!timestamp x` and the like raise
             return Unread(f"cannot be read: {error}")
 
     def _problem(self, node: yaml.Node, sentence: str) -> None:

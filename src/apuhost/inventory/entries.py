@@ -7,6 +7,9 @@ from typing import Any
 
 from apuhost.inventory.syntax import InventoryError, shown
 
+_LONGEST_BITS = 2000
+"""Python may refuse to write 640 digits (sys.set_int_max_str_digits)."""
+
 
 @dataclass(frozen=True)
 class Value:
@@ -44,6 +47,26 @@ class Listed:
 def place(file: Path, line: int) -> str:
     """A line of a file, as it is told."""
     return f"{shown(file)}:{line}"
+
+
+def no_json(value: object) -> str:
+    """What a value has that JSON has not, and what to write; "" where there is nothing such.
+
+    A tuple is a list to Ansible, too.
+    """
+    match value:
+        case str() | bool() | float() | None:
+            return ""
+        case int():
+            return "is too long a number" if value.bit_length() > _LONGEST_BITS else ""
+        case list() | tuple():
+            return next(filter(None, map(no_json, value)), "")
+        case dict():
+            names = [key for key in value if not isinstance(key, str)]
+            told = f"has {names[0]} for a name: put it in quotes" if names else ""
+            return told or no_json([*value.values()])
+    kind = type(value).__name__
+    return f"has a value of type {kind}: write a list, a text, a number, true or false"
 
 
 def text(file: Path) -> str:

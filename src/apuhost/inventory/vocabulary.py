@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from typing import Any
 
-from apuhost.inventory.entries import Unread, Value
+from apuhost.inventory.entries import Unread, Value, no_json
 from apuhost.nearest import hint
 from apuhost.settings import ROLES, variables
 from apuhost.settings.connection import PYINFRA_KEYS
@@ -81,13 +81,14 @@ _ANSIBLES_OWN = frozenset(
 def translated(given: Mapping[str, Value], problems: list[str]) -> dict[str, Value]:
     """The variables that are apuhost's, under its names; what cannot be understood is a problem."""
     found: dict[str, Value] = {}
-    named = given[FOREIGN].value if FOREIGN in given else []
-    others = {*_ANSIBLES_OWN, FOREIGN, *(named if isinstance(named, list) else [])}
+    others = {*_ANSIBLES_OWN, FOREIGN, *_foreign(given.get(FOREIGN), problems)}
     for key, value in given.items():
         if key in others or not _is_ours(key):
             continue
         if isinstance(value.value, Unread):
             problems.append(f"{value.place}: {key} {value.value.why}")
+        elif odd := no_json(value.value):
+            problems.append(f"{value.place}: {key} {odd}")
         elif _is_template(value.value):
             problems.append(f"{value.place}: {key} has Jinja2 in it: write the value itself")
         elif key in _RENAMED:
@@ -103,6 +104,17 @@ def translated(given: Mapping[str, Value], problems: list[str]) -> dict[str, Val
         else:
             _keep(found, key, value, problems)
     return found
+
+
+def _foreign(given: Value | None, problems: list[str]) -> list[str]:
+    """The names that are somebody else's."""
+    named = given.value if given else []
+    if isinstance(named, list) and all(isinstance(each, str) for each in named):
+        return named
+    if given:
+        told = named.why if isinstance(named, Unread) else "is no list of names"
+        problems.append(f"{given.place}: {FOREIGN} {told}")
+    return []
 
 
 def _keep(found: dict[str, Value], key: str, value: Value, problems: list[str]) -> None:
