@@ -2,36 +2,19 @@
 
 import base64
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from pyinfra import host, state
-from pyinfra.api import FactBase
+from pyinfra.api.arguments import CONNECTOR_ARGUMENT_KEYS, pop_global_arguments
 from pyinfra.api.command import QuoteString, StringCommand
 
 from apuhost import settings
-from apuhost.gather import HOST_TIMEOUT_S
+from apuhost.gather import HOST_TIMEOUT_S, reason
 from apuhost.round_trip import DECIDING, Reading
-from apuhost.steps import Known
+from apuhost.steps import Known, StepFailed
 from apuhost.steps.known import read
 from apuhost.steps.order import Part
 from deploy import limits
-
-
-class RootOutput(FactBase[str]):
-    """Exact standard output of a script: base64 on the way, since pyinfra splits into lines.
-
-    It is the last line: what a login's own start-up file prints comes before.
-    """
-
-    def command(self, script: str) -> StringCommand:
-        """The script under sh; its own exit status is not looked at."""
-        return StringCommand("sh", "-c", QuoteString(f"echo; {{ {script}\n}} | base64 -w0"))
-
-    def process(self, output: list[str]) -> str:
-        """The bytes as text that encodes back to the same bytes."""
-        raw = base64.b64decode(output[-1] if output else "")
-        return raw.decode("utf-8", errors="surrogateescape")
-
 
 FRESH_S = 30
 """How old the plan's readings may be when its execution begins: somebody may be asked between."""
@@ -79,9 +62,50 @@ def _read(readings: dict[str, Reading]) -> Known:
 
 
 def output(script: str) -> str:
-    """What a script that only reads prints as root on the current host; a hanging one fails it."""
-    limits.notice_a_lost(host)
-    return str(host.get_fact(RootOutput, script=script, _timeout=HOST_TIMEOUT_S) or "")
+    """What a script that only reads prints as root on the current host, exactly.
+
+    Not a fact of pyinfra's: one that fails ends the run for all where no other host is left, and
+    its log repeats the whole script.
+
+    Raises:
+        StepFailed: it has no end, or cannot be run as root.
+    """
+    ended = limits.within(host, HOST_TIMEOUT_S, "a script that only reads", lambda: _run(script))
+    if not ended.done:
+        raise StepFailed(f"nothing was read: {ended.cut_off or _why(ended.said.stderr)}")
+    return decoded(ended.said.stdout_lines)
+
+
+def encoded(script: str) -> StringCommand:
+    """The script under sh, its output as base64, since pyinfra splits into lines.
+
+    The script's own exit status is not looked at.
+    """
+    return StringCommand("sh", "-c", QuoteString(f"echo; {{ {script}\n}} | base64 -w0"))
+
+
+def decoded(lines: Sequence[str]) -> str:
+    """The bytes as text that encodes back to the same bytes.
+
+    They are the last line: what a login's own start-up file prints comes before.
+    """
+    raw = base64.b64decode(lines[-1] if lines else "")
+    return raw.decode("utf-8", errors="surrogateescape")
+
+
+def _run(script: str) -> limits.Done:
+    given, _ = pop_global_arguments(state, host, {})
+    arguments = {key: value for key, value in given.items() if key in CONNECTOR_ARGUMENT_KEYS}
+    return host.run_shell_command(
+        encoded(script),
+        print_output=state.print_fact_output,
+        print_input=state.print_fact_input,
+        **arguments,
+    )
+
+
+def _why(stderr: str) -> str:
+    return reason(1, stderr) if stderr.strip() else "no word about why"
 
 
 def _data() -> dict[str, object]:

@@ -1,7 +1,7 @@
 """The steps as pyinfra's operations, each under its own name.
 
 Nothing raises here: one host's exception would end the run for all hosts (pyinfra 3.10), so a
-host fails by a command that says why.
+host fails by a command that says why, and needs no connection for it.
 """
 
 import traceback
@@ -61,7 +61,13 @@ class Bounded(StringCommand):
         self, state: State, host: Host, connector_arguments: ConnectorArguments
     ) -> limits.Done:
         """Run it."""
-        return limits.within(host, self.limit, lambda: self._run(state, host, connector_arguments))
+        seconds = limits.allowed(host, self.limit)
+        ended = limits.within(
+            host, seconds, self.limit, lambda: self._run(state, host, connector_arguments)
+        )
+        if ended.cut_off:
+            logger.error("%s%s", host.print_prefix, ended.cut_off)
+        return ended.done, ended.said
 
     def _run(self, state: State, host: Host, arguments: ConnectorArguments) -> limits.Done:
         done: limits.Done = super().execute(state, host, arguments)
@@ -125,9 +131,14 @@ def root_script(script: Script) -> Bounded:
     return kind(*words, _stdin=script.stdin)
 
 
-def fails(sentence: str) -> Bounded:
-    """A command that fails on the host with this sentence, and so ends its run alone."""
-    return root_script(Script('printf "%s\\n" "$1" >&2; exit 1', (sentence,)))
+def fails(sentence: str) -> FunctionCommand:
+    """What fails with this sentence, without asking the host, and so ends its run alone."""
+
+    def tell(state: State, host: Host) -> bool:  # noqa: ARG001  (pyinfra passes both by name)
+        logger.error("%s%s", host.print_prefix, sentence)
+        return False
+
+    return FunctionCommand(tell, (), {})
 
 
 def _show(change: FileChange) -> None:

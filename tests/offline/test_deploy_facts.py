@@ -5,11 +5,14 @@ from collections.abc import Iterator
 from types import SimpleNamespace
 
 import pytest
-from deploy import facts
+from deploy import facts, limits
+from deploy.limits import Ended
+from pyinfra.connectors.util import CommandOutput, OutputLine
 from tests.support.hosts import PARTS
 
+from apuhost.gather import REASONS
 from apuhost.round_trip import DECIDING, PROBES, Reading
-from apuhost.steps import docker, packages
+from apuhost.steps import StepFailed, docker, packages
 
 ASKS_DOCKER = sorted(name for name in DECIDING if "docker" in PROBES[name].COMMAND)
 
@@ -77,6 +80,27 @@ def test_only_what_an_operation_changed_is_read_again(
 @pytest.mark.parametrize("printed", ["a\nb", ""])
 def test_what_a_login_prints_is_no_part_of_a_scripts_output(printed: str) -> None:
     coded = base64.b64encode(printed.encode()).decode()
-    fact = facts.RootOutput()
-    assert fact.process(["Welcome to minipc", "no end of a line", coded]) == printed
-    assert "echo; { true\n} | base64 -w0" in str(fact.command("true"))
+    assert facts.decoded(["Welcome to minipc", "no end of a line", coded]) == printed
+    assert "echo; { true\n} | base64 -w0" in str(facts.encoded("true"))
+
+
+@pytest.mark.parametrize(
+    ("ended", "sentence"),
+    [
+        (Ended(cut_off="the connection was lost: look"), "the connection was lost: look"),
+        (Ended(said=CommandOutput([])), "no word about why"),
+        (
+            Ended(said=CommandOutput([OutputLine("stderr", "sudo: a password is required")])),
+            dict(REASONS)["a password is required"],
+        ),
+        (Ended(said=CommandOutput([OutputLine("stderr", "sh: not found")])), "sh: not found"),
+    ],
+    ids=["lost", "silent", "sudo", "told"],
+)
+def test_a_host_of_which_nothing_is_read_fails_in_one_line(
+    monkeypatch: pytest.MonkeyPatch, ended: Ended, sentence: str
+) -> None:
+    monkeypatch.setattr(limits, "within", lambda *_: ended)
+    with pytest.raises(StepFailed) as failed:
+        facts.output("a long script")
+    assert str(failed.value) == f"nothing was read: {sentence}"

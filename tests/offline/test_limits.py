@@ -3,15 +3,16 @@
 import logging
 import socket
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import gevent
 import pytest
 from deploy import limits, operations
+from paramiko import SSHException
+from pyinfra.api.exceptions import PyinfraError
 from pyinfra.connectors.util import CommandOutput, OutputLine
 
 from apuhost import roles
-from apuhost.settings.host import HostSettings
 from apuhost.steps import script, told
 
 
@@ -22,8 +23,12 @@ class Connected:
         self.name, self.print_prefix = "box1", "[box1] "
         self.data = SimpleNamespace(dict=lambda: data)
         self.seconds = seconds
+        self.error: Exception | None = None
+        self.active = self.stays = True
         self.kept_alive: list[int] = []
-        transport = SimpleNamespace(sock=sock, set_keepalive=self.kept_alive.append)
+        transport = SimpleNamespace(
+            sock=sock, set_keepalive=self.kept_alive.append, is_active=lambda: self.active
+        )
         self.closed: list[bool] = []
         client = SimpleNamespace(
             get_transport=lambda: transport, close=lambda: self.closed.append(True)
@@ -32,10 +37,13 @@ class Connected:
         self.ran: list[dict[str, object]] = []
 
     def run_shell_command(self, _: object, **arguments: object) -> limits.Done:
-        """Sleep, and say that it is done."""
+        """Sleep, and say that it is done, unless the connection does not last so long."""
         self.ran.append(arguments)
         gevent.sleep(self.seconds)
-        return True, CommandOutput([OutputLine("stdout", "done")])
+        self.active = self.stays
+        if self.error:
+            raise self.error
+        return self.active, CommandOutput([OutputLine("stdout", "done")])
 
 
 def run(command: operations.Bounded, host: Connected) -> limits.Done:
@@ -47,8 +55,8 @@ def run(command: operations.Bounded, host: Connected) -> limits.Done:
 @pytest.fixture
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Settings whose limits are a moment, which no inventory may set."""
-    brief = HostSettings.model_construct(host_command_timeout_s=0.2, host_pull_timeout_s=0.4)
-    monkeypatch.setattr(limits, "_settings", lambda _: brief)
+    brief = {"host_command_timeout_s": 0.2, "host_pull_timeout_s": 0.4}
+    monkeypatch.setattr(limits, "allowed", lambda _, key: brief[key])
 
 
 COMMANDS = [operations.root_script(make("sleep 300")) for make in (script, told)]
@@ -81,6 +89,52 @@ def test_a_command_that_ends_in_time_is_as_it_was() -> None:
     assert (done, said.output, host.ran[0]["_stdin"]) == (True, "done", "x")
 
 
+@pytest.mark.parametrize(
+    ("error", "stays", "sentence"),
+    [
+        pytest.param(EOFError(), True, limits.LOST, id="a channel that opens"),
+        pytest.param(None, False, limits.LOST, id="while it ran"),
+        pytest.param(SSHException("SSH session not active"), False, limits.LOST, id="before"),
+        pytest.param(OSError(9, "Bad file descriptor"), False, limits.LOST, id="its socket"),
+        pytest.param(SSHException("Timeout opening channel."), True, "Timeout opening", id="slow"),
+        pytest.param(PyinfraError("no space:\n/tmp"), True, "no space: /tmp", id="pyinfra's own"),
+        pytest.param(TimeoutError(), True, "TimeoutError()", id="without a word"),
+    ],
+)
+@pytest.mark.parametrize("command", COMMANDS, ids=["a command", "a pull"])
+def test_a_command_that_cannot_be_run_to_its_end_fails_in_one_line(
+    command: operations.Bounded,
+    error: Exception | None,
+    stays: bool,
+    sentence: str,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.ERROR)
+    host = Connected()
+    host.error, host.stays = error, stays
+    done, _ = run(command, host)
+    assert not done
+    (line,) = caplog.messages
+    assert line.startswith(f"[box1] {sentence}")
+
+
+def test_nothing_is_run_over_a_connection_that_is_lost() -> None:
+    host = Connected()
+    host.active = False
+    assert not run(COMMANDS[0], host)[0]
+    assert host.ran == []
+
+
+def test_a_sentence_needs_no_connection(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.ERROR)
+    host: Any = Connected()
+    host.error = EOFError()
+    command = operations.fails("no GRUB: install it")
+    state: Any = SimpleNamespace()
+    assert command.execute(state, host, {}) is False
+    assert caplog.messages == ["[box1] no GRUB: install it"]
+
+
 def test_somebody_elses_timeout_is_theirs() -> None:
     with pytest.raises(gevent.Timeout), gevent.Timeout(0.1):
         run(COMMANDS[0], Connected(seconds=300))
@@ -88,9 +142,12 @@ def test_somebody_elses_timeout_is_theirs() -> None:
 
 def test_the_hosts_own_settings_count_and_wrong_ones_do_not() -> None:
     host: Any = Connected(host_command_timeout_s=60)
-    assert limits._settings(host).host_command_timeout_s == 60
+    assert limits.allowed(host, "host_command_timeout_s") == 60
     wrong: Any = Connected(host_command_timeout_s="60")
-    assert limits._settings(wrong) == HostSettings(**roles.defaults("host"))
+    assert (
+        limits.allowed(wrong, "host_pull_timeout_s")
+        == roles.defaults("host")["host_pull_timeout_s"]
+    )
 
 
 def test_a_connection_whose_other_end_is_gone_is_ended_by_the_kernel() -> None:
@@ -100,6 +157,12 @@ def test_a_connection_whose_other_end_is_gone_is_ended_by_the_kernel() -> None:
         timeout = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT)
     assert timeout == limits.LOST_AFTER_S * 1000
     assert host.kept_alive == [limits.ASKED_EVERY_S]
+
+
+def test_a_socket_that_is_closed_is_nothing_to_set() -> None:
+    sock = socket.socket()
+    sock.close()
+    limits.notice_a_lost(cast("Any", Connected(sock=sock)))
 
 
 @pytest.mark.parametrize("connector", [SimpleNamespace(), SimpleNamespace(client=None)])
