@@ -128,12 +128,13 @@ class Cost:
 
 def main() -> None:
     """Write, read and remove one log after the other, and print what each cost."""
-    megabytes = _arguments().megabytes
-    print(f"{megabytes} MB of log; goal: less than {MOST_MB} MB of memory")
+    asked = _arguments()
+    print(f"{asked.megabytes} MB of log; goal: less than {MOST_MB} MB of memory")
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "log"
-        for kind, log in LOGS.items():
-            _write(file, log, megabytes * MEGABYTE)
+        for kind in asked.kind or LOGS:
+            log = LOGS[kind]
+            _write(file, log, asked.megabytes * MEGABYTE)
             counted = _cost("grep", "-c", log.word, str(file))
             parsed = _cost(sys.executable, "-m", "apuhost.cli", "parse", kind, str(file))
             print(
@@ -145,6 +146,7 @@ def main() -> None:
 def _arguments() -> argparse.Namespace:
     first_line, _, _ = (__doc__ or "").partition("\n")
     parser = argparse.ArgumentParser(description=first_line)
+    parser.add_argument("--kind", choices=LOGS, action="append", help="only these")
     parser.add_argument("--megabytes", type=int, default=1000, help="of each log")
     return parser.parse_args()
 
