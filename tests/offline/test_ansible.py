@@ -223,12 +223,39 @@ def test_a_host_of_which_nothing_is_saved_is_named(boxes: None, tmp_path: Path) 
 
 
 def test_groups_are_the_inventorys_and_one_has_all_hosts() -> None:
-    hosts = Host("a1", ("site_a", "all"), {}), Host("b1", ("b-site", "a1"), {})
+    hosts = Host("a1", ("site_a", "all"), {}), Host("b1", ("b-site", "9", "all"), {})
     found = listed(*hosts)
     assert {name: group["hosts"] for name, group in found.items() if name != "_meta"} == {
         "apuhost": ["a1", "b1"],
         "site_a": ["a1"],
+        "b-site": ["b1"],
+        "9": ["b1"],
     }
+    assert not [*ansible.left_out(hosts)]
+
+
+@pytest.mark.parametrize("name", ["all", "apuhost", "ungrouped", "_meta", "b1"])
+def test_a_group_that_ansible_takes_for_other_hosts_is_told(name: str) -> None:
+    hosts = Host("a1", (name,), {}), Host("b1", (), {})
+    assert listed(*hosts) == listed(*(Host(each.name, (), {}) for each in hosts))
+    (told,) = ansible.left_out(hosts)
+    assert told.startswith(f"the group {name} is left out: Ansible calls ")
+
+
+def test_a_group_that_means_what_its_name_does_anyway_is_not_told() -> None:
+    host = Host("minipc", ("minipc", "all", "apuhost"), {})
+    assert not [*ansible.left_out([host])]
+    assert listed(host)["apuhost"] == {"hosts": ["minipc"]}
+
+
+def test_what_is_left_out_is_said_beside_the_json(
+    boxes: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(inventory, "load", lambda *_: [Host("box", ("ungrouped",), BOX)])
+    assert command.run(Path("site.py"), [], None, None) == 0
+    said = capsys.readouterr()
+    assert said.err.startswith("the group ungrouped is left out")
+    assert json.loads(said.out)["apuhost"] == {"hosts": ["box"]}
 
 
 def test_no_group_is_printed_that_only_the_files_name_makes(

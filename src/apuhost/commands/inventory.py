@@ -24,11 +24,12 @@ def run(path: Path, limits: Sequence[str], host: str | None, saved: Path | None)
     hosts = inventory.load(path, limits)
     settings = inventory.settings(path, hosts)
     derived = _derived(settings, saved) if saved else {}
-    found = ansible.ansible(_as_named(hosts, by_name(path)), settings, derived)
+    named = _as_named(hosts, by_name(path))
+    found = ansible.ansible(named, settings, derived)
     variables = found["_meta"]["hostvars"]
     if host is not None and host not in variables:
         raise ApuhostError(f"{path}: no host {host}; there are: {', '.join(variables)}")
-    for sentence in ansible.kept_back(hosts):
+    for sentence in (*ansible.kept_back(hosts), *ansible.left_out(named)):
         print(sentence, file=sys.stderr)
     print(json.dumps(found if host is None else variables[host], indent=1))
     return 0

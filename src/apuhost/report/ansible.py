@@ -50,12 +50,20 @@ def ansible(
         }
         for name, host in known.items()
     }
-    groups: dict[str, Any] = {GROUP: {"hosts": list(known)}}
-    for name, host in known.items():
-        for group in filter(_is_group, host.groups):
-            if group not in known:
-                groups.setdefault(group, {"hosts": []})["hosts"].append(name)
+    taken = _taken(known)
+    named = {group: members for group, members in _groups(known).items() if group not in taken}
+    groups = {group: {"hosts": members} for group, members in ({GROUP: [*known]} | named).items()}
     return {"_meta": {"hostvars": variables}, **groups}
+
+
+def left_out(hosts: Iterable[Host]) -> Iterator[str]:
+    """Groups that are not printed, since Ansible takes their name for other hosts."""
+    known = {_name(host): host for host in hosts}
+    taken = _taken(known)
+    for group, members in _groups(known).items():
+        if group in taken and taken[group] != members:
+            meant = "a host" if group in known else "something else"
+            yield f"the group {group} is left out: Ansible calls {meant} so; rename it"
 
 
 def kept_back(hosts: Iterable[Host]) -> Iterator[str]:
@@ -74,8 +82,22 @@ def _derived(found: Derived | None) -> dict[str, Any]:
     return {} if found is None else {DERIVED: _plain(derived_data(found))}
 
 
-def _is_group(name: str) -> bool:
-    return name.isidentifier() and name != "all"
+def _groups(known: Mapping[str, Host]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for name, host in known.items():
+        for group in host.groups:
+            found.setdefault(group, []).append(name)
+    return found
+
+
+def _taken(known: Mapping[str, Host]) -> dict[str, list[str]]:
+    """Names that mean something without a group of theirs, with the hosts that each means.
+
+    Any other may be a group's: Ansible warns of dashes and the like, and takes them.
+    """
+    every = [*known]
+    own: dict[str, list[str]] = {"all": every, GROUP: every, "ungrouped": [], "_meta": []}
+    return own | {name: [name] for name in known}
 
 
 def _connection(host: Host) -> dict[str, Any]:
