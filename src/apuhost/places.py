@@ -5,6 +5,24 @@ from contextlib import suppress
 from pathlib import Path
 from tempfile import NamedTemporaryFile, TemporaryFile
 
+from apuhost.errors import ApuhostError
+
+
+class HomelessError(ApuhostError):
+    """This user has no folder of its own."""
+
+
+def home() -> Path:
+    """The user's own folder.
+
+    Raises:
+        HomelessError: HOME is not set, and no passwd entry names one.
+    """
+    try:
+        return Path.home()
+    except RuntimeError as error:
+        raise HomelessError(f"user {os.getuid()} has no home directory: set HOME") from error
+
 
 def state_directory() -> Path:
     """Where what a later run needs is kept."""
@@ -59,4 +77,4 @@ def config_directory() -> Path:
 def _user_directory(variable: str, default: str) -> Path:
     """A relative value is ignored, as the specification says."""
     chosen = Path(os.environ.get(variable, ""))
-    return (chosen if chosen.is_absolute() else Path.home() / default) / "apuhost"
+    return (chosen if chosen.is_absolute() else home() / default) / "apuhost"

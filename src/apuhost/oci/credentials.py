@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from apuhost import places
 from apuhost.oci import RegistryError
 from apuhost.oci.reference import HUB, registry
 
@@ -50,7 +51,9 @@ def read(path: Path | None = None) -> Credentials:
     Raises:
         RegistryError: it cannot be read, or is of another form.
     """
-    path = path or Path(os.environ.get("DOCKER_CONFIG") or Path.home() / ".docker") / "config.json"
+    path = (
+        path or Path(os.environ.get("DOCKER_CONFIG") or places.home() / ".docker") / "config.json"
+    )
     try:
         return _parse(path, json.loads(path.read_bytes()))
     except FileNotFoundError:
