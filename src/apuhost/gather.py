@@ -165,4 +165,4 @@ def reason(status: int, stderr: str) -> str:
         if words in stderr:
             return sentence
     lines = [line.strip() for line in stderr.splitlines() if line.strip()]
-    return lines[-1] if lines else f"the command ended with exit {status} and no word"
+    return lines[-1] if lines else f"ssh or sudo ended with exit {status} and no word: try by hand"

@@ -42,8 +42,9 @@ def read(pipes: Sequence[Pipe], seconds: float, ended: Callable[[], bool]) -> li
         for pipe in pipes:
             selector.register(pipe.end, selectors.EVENT_READ, pipe)
         while selector.get_map():
+            over = ended()  # asked first: what it said last is there by then
             ready = selector.select(LOOK_EVERY_S)
-            if not ready and ended():
+            if not ready and over:
                 break
             if time.monotonic() > until:
                 raise CutOff(f"no answer within {seconds} s")

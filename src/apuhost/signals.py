@@ -7,7 +7,8 @@ from types import FrameType
 from typing import NoReturn
 
 ENDING = (signal.SIGTERM, signal.SIGHUP)
-STATUSES = tuple(128 + number for number in (signal.SIGINT, *ENDING))
+INTERRUPTED = 128 + signal.SIGINT
+STATUSES = (INTERRUPTED, *(128 + number for number in ENDING))
 """What a shell tells of a command that a signal ended."""
 
 

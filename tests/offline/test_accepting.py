@@ -13,6 +13,7 @@ from apuhost.bundle import accepting, remote
 from apuhost.bundle.accepting import AcceptError
 from apuhost.changes import cut, needed
 from apuhost.commands import accept
+from apuhost.commands.terminal import NobodyToAsk
 from apuhost.gather import Unreachable
 from apuhost.host_facts import HostFacts
 from apuhost.inventory import Host
@@ -150,7 +151,7 @@ def test_a_host_without_a_mirror_is_left_alone(
 
 def test_nobody_who_could_say_yes_is_no_yes(site: Remote, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin.isatty", lambda: False, raising=False)
-    with pytest.raises(AcceptError, match="-y"):
+    with pytest.raises(NobodyToAsk, match="-y"):
         accept.run(accept.Asked(Path("site.py"), (), (), yes=False), every=False)
     assert not site.ran
 

@@ -14,9 +14,10 @@ import typer
 from tests.support.rights import ordinary_user
 
 from apuhost import cli, inventory
-from apuhost.cli import streams
-from apuhost.commands import doctor, facts, plan
+from apuhost.cli import streams, verbs
+from apuhost.commands import doctor, facts, plan, terminal
 from apuhost.commands.plan import Planned
+from apuhost.commands.terminal import NobodyToAsk
 from apuhost.gather import Unreachable
 from apuhost.inventory import Host
 
@@ -177,6 +178,32 @@ def test_a_closed_output_is_no_fault(line: str, monkeypatch: pytest.MonkeyPatch)
     assert run(monkeypatch, "parse", "cmdline", line) == 0
 
 
+def test_a_form_for_a_closed_output_is_told_before_the_work(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdout", None)
+    assert run(monkeypatch, "verify", "--from", "nosuch", "--json", "-") == 2
+    assert capsys.readouterr().err == "--json -: standard output is closed\n"
+
+
+def test_nobody_is_asked_where_standard_input_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(NobodyToAsk, match="add -y"):
+        terminal.agreed("Apply?")
+
+
+def test_an_interruption_while_the_verbs_are_read_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Interrupted:
+        def __getattr__(self, name: str) -> object:
+            raise KeyboardInterrupt
+
+    monkeypatch.setitem(sys.modules, "apuhost.cli.verbs", Interrupted())
+    assert run(monkeypatch, "--version") == 130
+    assert capsys.readouterr().err == "interrupted; run it again to go on\n"
+
+
 def test_a_current_folder_that_was_removed_is_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -293,7 +320,7 @@ def helps(command: Any, *words: str) -> Iterator[tuple[str, ...]]:  # noqa: ANN4
         yield from helps(each, *words, name)
 
 
-@pytest.mark.parametrize("words", [*helps(typer.main.get_command(cli.app))], ids=" ".join)
+@pytest.mark.parametrize("words", [*helps(typer.main.get_command(verbs.app))], ids=" ".join)
 def test_a_help_names_arguments_as_they_are_typed(
     words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

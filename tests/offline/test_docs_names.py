@@ -17,11 +17,12 @@ from tests.support.pages import DOCS, PAGES, code, every_page, lines_of_code, te
 from typer.core import TyperGroup
 
 from apuhost import changes as changes_package
-from apuhost import cli, roles, verdict_ids
+from apuhost import roles, verdict_ids
 from apuhost import steps as steps_package
 from apuhost.changes import BACKUP
 from apuhost.changes.kernel import DROP_IN
 from apuhost.changes.models import UNIT
+from apuhost.cli import verbs as cli_verbs
 from apuhost.probes.model_store import KEPT
 from apuhost.redaction.names import GENERIC
 from apuhost.rehearsal import state
@@ -45,7 +46,7 @@ OF_OTHER_PROGRAMS |= {
 
 
 def verbs() -> TyperGroup:
-    command = typer.main.get_command(cli.app)
+    command = typer.main.get_command(cli_verbs.app)
     assert isinstance(command, TyperGroup)
     return command
 

@@ -248,7 +248,14 @@ def test_a_key_that_is_not_there_is_told_before_any_contact(  # noqa: PLR0913, P
     assert line.endswith(f": {name}: {told.format(home=tmp_path)}")
 
 
-@pytest.mark.parametrize("key", ["ssh_key", "ssh_known_hosts_file"])
+def test_a_configuration_of_ssh_that_is_not_there_is_told_and_none_is_none(file: Path) -> None:
+    with pytest.raises(InventoryError, match=f"ssh_config_file is /nosuch: {KEY}"):
+        inventory.settings(file, [Host("box1", (), {"ssh_config_file": "/nosuch"})])
+    for named in ("none", "/dev/null"):
+        assert inventory.settings(file, [Host("box1", (), {"ssh_config_file": named})])
+
+
+@pytest.mark.parametrize("key", ["ssh_key", "ssh_config_file", "ssh_known_hosts_file"])
 def test_a_file_for_ssh_that_may_not_be_read_is_told_before_any_contact(
     file: Path, tmp_path: Path, key: str
 ) -> None:

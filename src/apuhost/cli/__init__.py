@@ -7,7 +7,6 @@ from pathlib import Path
 
 from apuhost import signals
 from apuhost.cli.streams import forget, shown
-from apuhost.cli.verbs import app as app
 from apuhost.errors import ApuhostError
 
 
@@ -44,7 +43,11 @@ def _run(arguments: Sequence[str]) -> None:
     except FileNotFoundError as error:
         raise ApuhostError("the current folder was removed: change to another one") from error
     try:
+        from apuhost.cli.verbs import app  # takes long enough for a Ctrl-C
+
         app(arguments, prog_name="apuhost")
+    except KeyboardInterrupt:
+        raise SystemExit(signals.INTERRUPTED) from None
     finally:
         _flush()
 

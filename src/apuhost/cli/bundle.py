@@ -20,7 +20,10 @@ Older = Annotated[
     str, typer.Option("--older", metavar="REASON", help="let an older serial in, and say why")
 ]
 Inventory = Annotated[Path, usage.path("INVENTORY")]
-Limit = Annotated[list[str] | None, usage.named("--limit", metavar="HOST")]
+Limit = Annotated[
+    list[str] | None,
+    usage.named("--limit", metavar="HOST", words="only this host or group; may be repeated"),
+]
 Yes = Annotated[bool, typer.Option("-y", "--yes", help="do not ask")]
 Folder = Annotated[Path, usage.path("DIR")]
 

@@ -1,6 +1,5 @@
 """`apuhost bundle accept`: a host is cut off, rebooted, judged, and let out again."""
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -8,7 +7,7 @@ from pathlib import Path
 from apuhost import inventory, judging
 from apuhost.bundle import accepting
 from apuhost.bundle.accepting import AcceptError, Candidate
-from apuhost.commands import verify
+from apuhost.commands import terminal, verify
 from apuhost.report import visible
 from apuhost.verdicts import acceptance
 from apuhost.verdicts.host import HostReport
@@ -32,7 +31,8 @@ def run(asked: Asked, *, every: bool) -> int:
         raise AcceptError(f"{asked.inventory}: accept takes one host at a time: add --limit HOST")
     settings = inventory.settings(asked.inventory, hosts)
     found = accepting.candidate(hosts[0], settings[hosts[0].name], allowed)
-    if not (asked.yes or _agreed(found.host.name)):
+    question = f"Cut {found.host.name} off from outside and reboot it?"
+    if not (asked.yes or terminal.agreed(question)):
         return 0
     reports = _judged(asked, found)
     print()
@@ -50,13 +50,3 @@ def _judged(asked: Asked, found: Candidate) -> tuple[HostReport, ...]:
         after = accepting.after(found)
     own = acceptance.verdicts(found.before, after, said)
     return (replace(report, verdicts=(*report.verdicts, *own)),)
-
-
-def _agreed(host: str) -> bool:
-    if not sys.stdin.isatty():
-        raise AcceptError("accept asks before it cuts off and reboots: add -y where nobody can")
-    try:
-        answer = input(f"Cut {host} off from outside and reboot it? [y/N] ")
-    except EOFError:
-        return False
-    return answer.strip().lower() in {"y", "yes"}

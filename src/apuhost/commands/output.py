@@ -41,11 +41,13 @@ def check(files: Mapping[str, str]) -> None:
 
 def _fault(file: str) -> str:
     """Why this file cannot be written; "" if it can, as far as shows without writing it."""
+    if file == STDOUT:
+        return "standard output is closed" if sys.stdout is None else ""
     path = Path(os.path.realpath(file))
     try:
-        if file != STDOUT and path.is_dir():
+        if path.is_dir():
             return "is a folder"
-        if file != STDOUT and not _is_device(file):
+        if not _is_device(file):
             places.try_to_write(path.parent)
     except (FileNotFoundError, NotADirectoryError):
         return f"no such folder: {Path(file).parent}"

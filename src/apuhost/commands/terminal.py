@@ -33,7 +33,7 @@ def agreed(question: str) -> bool:
     Raises:
         NobodyToAsk: nobody is there.
     """
-    if not sys.stdin.isatty():
+    if sys.stdin is None or not sys.stdin.isatty():
         raise NobodyToAsk("asks before it changes anything: add -y where nobody can answer")
     try:
         answer = input(f"{question} [y/N] ")

@@ -108,14 +108,21 @@ def _unreachable(host: Host) -> tuple[Problem, ...]:
     return ()
 
 
+_NO_FILE = "none"
+"""What ssh itself calls it."""
+
+_FILES = {"ssh_key": "", "ssh_config_file": "", "ssh_known_hosts_file": _MISSING}
+"""Keys that name a file for ssh, each with what is no fault of its file."""
+
+
 def _lost_files(host: Host) -> tuple[Problem, ...]:
     """Files for ssh that cannot be read here: of these ssh only says that it may not log in."""
     problems = []
-    for key, harmless in (("ssh_key", ""), ("ssh_known_hosts_file", _MISSING)):
+    for key, harmless in _FILES.items():
         named = host.data.get(key)
         if host.name == "@local" or not isinstance(named, str) or not named.isprintable():
             continue
-        if named and (why := _unread(named)) not in {"", harmless}:
+        if named not in {"", _NO_FILE} and (why := _unread(named)) not in {"", harmless}:
             problems.append(Problem(host.name, key, f"{key} is {named}: {why}"))
     return tuple(problems)
 
@@ -124,7 +131,7 @@ def _unread(named: str) -> str:
     """Why a file of this machine cannot be read; "" if it can."""
     file = Path(os.path.expanduser(named))  # noqa: PTH111  (~nobody stays as it is)
     try:
-        if not file.is_file():
+        if file.is_dir() or not file.exists():
             return _MISSING
         file.open("rb").close()
     except OSError as error:
