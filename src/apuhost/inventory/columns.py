@@ -92,7 +92,7 @@ def _wrong_head(file: Path, line: int, head: Sequence[str]) -> Iterator[str]:
 
 def _wrong_row(where: str, head: Sequence[str], fields: Sequence[str]) -> Iterator[str]:
     if len(fields) != len(head):
-        yield f"{where}: {len(fields)} fields, but the head has {len(head)}"
+        yield f"{where}: fields: {len(fields)}, where the head has {len(head)}"
         return
     cells = dict(zip(head, fields, strict=True))
     if not cells[NAME]:
