@@ -173,6 +173,11 @@ def test_a_home_of_nobody_stays_as_it_is(key: str) -> None:
     assert "~nobody-here/c" in json.dumps(variables(**{key: "~nobody-here/c"}))
 
 
+def test_no_configuration_of_ssh_is_ssh_s_own_word() -> None:
+    told = variables(ssh_config_file="none")["ansible_ssh_common_args"]
+    assert told.startswith("-F none -o StrictHostKeyChecking=yes")
+
+
 def test_every_setting_is_told_and_read_back_as_it_was() -> None:
     asked = settings(kernel_gtt_gib=48, models_list=[{"name": "qwen3:8b", "preload": True}])
     found = variables(kernel_gtt_gib=48, models_list=[{"name": "qwen3:8b", "preload": True}])

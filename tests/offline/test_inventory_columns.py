@@ -83,7 +83,9 @@ def test_groups_are_divided_by_blanks_or_commas(tmp_path: Path) -> None:
         pytest.param(
             "name,kernel_gt_gib\n", ":1: kernel_gt_gib is not a setting (kernel_gtt_gib?)", id="key"
         ),
-        pytest.param("name,ssh_port\na,22,x\n", ":2: fields: 3, where the head has 2", id="too long"),
+        pytest.param(
+            "name,ssh_port\na,22,x\n", ":2: fields: 3, where the head has 2", id="too long"
+        ),
         pytest.param("name,ssh_port\na\n", ":2: fields: 1, where the head has 2", id="too short"),
         pytest.param("name,ssh_port\n,22\n", ":2: no name", id="no name"),
         pytest.param("name\na\nb\na\n", ":4: a is there twice, first in line 2", id="a host twice"),

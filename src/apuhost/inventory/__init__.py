@@ -108,7 +108,7 @@ def _unreachable(host: Host) -> tuple[Problem, ...]:
     return ()
 
 
-_NO_FILE = "none"
+NO_FILE = "none"
 """What ssh itself calls it."""
 
 _FILES = {"ssh_key": "", "ssh_config_file": "", "ssh_known_hosts_file": _MISSING}
@@ -122,7 +122,7 @@ def _lost_files(host: Host) -> tuple[Problem, ...]:
         named = host.data.get(key)
         if host.name == "@local" or not isinstance(named, str) or not named.isprintable():
             continue
-        if named not in {"", _NO_FILE} and (why := _unread(named)) not in {"", harmless}:
+        if named not in {"", NO_FILE} and (why := _unread(named)) not in {"", harmless}:
             problems.append(Problem(host.name, key, f"{key} is {named}: {why}"))
     return tuple(problems)
 

@@ -155,9 +155,7 @@ class Document:
             return self._loader.construct_object(node, deep=True)
         except yaml.MarkedYAMLError as error:
             return Unread(f"cannot be read: {error.problem}")
-        except (
-            Exception
-        ) as error:  # PyYAML lets through whatever `!!timestamp x` and the like raise
+        except Exception as error:  # PyYAML lets through what `!!timestamp x` and the like raise
             return Unread(f"cannot be read: {error}")
 
     def _problem(self, node: yaml.Node, sentence: str) -> None:

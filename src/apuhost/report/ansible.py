@@ -10,7 +10,7 @@ from typing import Any
 from apuhost.connection import is_local
 from apuhost.derived import Derived
 from apuhost.derived import as_data as derived_data
-from apuhost.inventory import Host
+from apuhost.inventory import NO_FILE, Host
 from apuhost.settings import Settings, as_data
 
 GROUP = "apuhost"
@@ -116,8 +116,8 @@ def _connection(host: Host) -> dict[str, Any]:
 
 def _file(host: Host, key: str) -> str:
     named = host.data.get(key)
-    if not named:
-        return ""
+    if not named or named == NO_FILE:
+        return named or ""
     return str(Path(os.path.expanduser(str(named))).absolute())  # noqa: PTH111  (~nobody stays)
 
 
