@@ -3,8 +3,10 @@
 from pathlib import Path
 
 import pytest
+from tests.offline.test_stack_changes import BARE
 from tests.support.box import Box
 from tests.support.deploying import deploy as deployed
+from tests.support.deploying import written
 from tests.support.hosts import host_facts, settings
 from tests.support.taking import Still, first
 
@@ -44,6 +46,20 @@ def test_a_step_of_a_host_that_has_everything_says_so_and_does_nothing(
     host = Still(ASKED, deployed(Box(), ASKED).facts())
     assert first(step, host) is None
     assert len(host.said) == 1
+
+
+def test_what_tells_of_a_file_that_is_written_is_read_again() -> None:
+    box = BARE
+    told = dict[str, set[str]]()
+    for label, part, step in steps():
+        found = first(step, Still(ASKED, box.facts())) if part.role in STACK else None
+        if isinstance(found, Script) and found.change:
+            before, box = box.facts().readings, written(box, found.change)
+            after = box.facts().readings
+            told[label] = {name for name in after if after[name] != before[name]}
+            assert told[label] <= {*step.changing}, label
+    assert all(told.values())
+    assert len(told) > 5
 
 
 @pytest.mark.parametrize("role", STACK)

@@ -45,13 +45,13 @@ def deploy(box: Box, asked: Settings, offered: Iterable[Model] = ()) -> Box:
         facts = box.facts()
         found = PLANS[role](derive(asked, facts), facts)
         for change in found.files:
-            box = _written(box, change)
+            box = written(box, change)
         for action in found.actions:
             box = STEPS[role](box, action, asked, registry)
     return replace(box, driver=True, new_firmware=False) if rebooting else box
 
 
-def _written(box: Box, change: FileChange) -> Box:
+def written(box: Box, change: FileChange) -> Box:
     files = {**box.files, change.path: change.after}
     read = change.path in READ_BY_DOCKER
     if change.path == docker.DAEMON_JSON:

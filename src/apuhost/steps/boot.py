@@ -2,14 +2,14 @@
 
 from apuhost.changes import boot as changes
 from apuhost.steps.files import files
-from apuhost.steps.units import VERIFIED, enabled
+from apuhost.steps.units import UNITS, VERIFIED, enabled
 
 # The program and what it reads; then its unit, which runs at once, and the timer.
 STEPS = (
-    files("boot's programs", changes.programs, 'sh -n "$1"'),
-    files("boot's settings", changes.settings),
-    files("boot's unit", changes.unit, VERIFIED),
-    files("boot's timer", changes.timer, VERIFIED),
-    enabled("this boot is saved", changes.UNIT_NAME, changes.unsaved),
-    enabled("it is saved again", changes.TIMER_NAME, changes.untimed),
+    files("boot's programs", changes.programs, 'sh -n "$1"', UNITS),
+    files("boot's settings", changes.settings, changing=UNITS),
+    files("boot's unit", changes.unit, VERIFIED, UNITS),
+    files("boot's timer", changes.timer, VERIFIED, UNITS),
+    enabled("this boot is saved", changes.UNIT_NAME, changes.unsaved, UNITS),
+    enabled("it is saved again", changes.TIMER_NAME, changes.untimed, UNITS),
 )

@@ -189,7 +189,7 @@ NETWORK = (files("proxy and site certificates", changes.network), TRUSTED)
 STEPS = (
     Step("daemon.json", set_daemon_json, CHANGING),
     Step("Docker's key", fetch_key, (*PACKAGES_CHANGING, "apt_sources")),
-    files("Docker's package source", docker_ce.repository),
+    files("Docker's package source", docker_ce.repository, changing=("apt_sources",)),
     Step("Docker of Docker's own packages", replace, (*PACKAGES_CHANGING, *CHANGING)),
     installed("Docker", changes.packages),
     Step("Docker runs", start, CHANGING),

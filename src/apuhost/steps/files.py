@@ -15,7 +15,10 @@ CHANGING = (
     "grub", "modprobe", "kernel", "apt_sources", "daemon_json", "compose", "units", "docker",
     "mirror", "mirror_serving", "boot", "loader", "disk",
 )  # fmt: skip
-"""Probes that tell of files which are written as a whole."""
+"""Probes that tell of files which are written as a whole.
+
+Each is asked again after a step, and some take seconds: a step may name those that tell of its own.
+"""
 
 # $1 target, $2 sha256 of what it held when the change was worked out ("-": no file),
 # $3 a shell command that checks the new file, its "$1", $4 "keep" for the first state,
@@ -52,10 +55,11 @@ sync "$folder"
 Due = Callable[[Derived, HostFacts], Iterable[FileChange]]
 
 
-def files(name: str, changes: Due, check: str = ":") -> Step:
+def files(name: str, changes: Due, check: str = ":", changing: tuple[str, ...] = CHANGING) -> Step:
     """A step that writes every file which `changes` finds due.
 
-    `check` is a shell command that fails if the new file, its "$1", must not be activated.
+    `check` is a shell command that fails if the new file, its "$1", must not be activated;
+    `changing` are the probes that tell of the file.
     """
 
     def work(target: Target) -> Work:
@@ -66,7 +70,7 @@ def files(name: str, changes: Due, check: str = ":") -> Step:
         for change in due:
             yield write(change, check)
 
-    return Step(name, work, CHANGING)
+    return Step(name, work, changing)
 
 
 def write(change: FileChange, check: str) -> Script:

@@ -13,7 +13,7 @@ from apuhost.settings.models import PinnedModel
 from apuhost.steps import Known, Step, StepFailed, Target, Work, script, told
 from apuhost.steps.fetch import CLEAN, FETCH
 from apuhost.steps.files import files as written
-from apuhost.steps.units import VERIFIED, enabled
+from apuhost.steps.units import UNITS, VERIFIED, enabled
 
 CHANGING = ("model_store", "ollama_api", "units", "disk")
 
@@ -192,7 +192,7 @@ STEPS = (
     Step("models' manifests", keep, CHANGING),
     Step("models", pull, CHANGING),
     Step("models' parameters", set_parameters, CHANGING),
-    written("preload", changes.program, 'bash -n "$1"'),
-    written("preload's unit", changes.unit, VERIFIED),
-    enabled("models are loaded", changes.UNIT_NAME, changes.unloaded),
+    written("preload", changes.program, 'bash -n "$1"', UNITS),
+    written("preload's unit", changes.unit, VERIFIED, UNITS),
+    enabled("models are loaded", changes.UNIT_NAME, changes.unloaded, ("units", "ollama_api")),
 )

@@ -6,7 +6,7 @@ from apuhost.changes import ollama as changes
 from apuhost.changes.scripts import LOCK
 from apuhost.steps import Step, StepFailed, Target, Work, script, told
 from apuhost.steps.files import files
-from apuhost.steps.units import VERIFIED, enabled
+from apuhost.steps.units import UNITS, VERIFIED, enabled
 
 CHANGING = ("containers", "ollama_api", "units", "model_store", "firewall", "disk")
 
@@ -136,14 +136,14 @@ def run(target: Target) -> Work:
 
 # The port is guarded before a container listens.
 STEPS = (
-    files("port's rules", port.program, 'sh -n "$1"'),
-    files("port's unit", port.unit, VERIFIED),
-    enabled("port's guard", port.UNIT_NAME, port.unguarded),
+    files("port's rules", port.program, 'sh -n "$1"', UNITS),
+    files("port's unit", port.unit, VERIFIED, UNITS),
+    enabled("port's guard", port.UNIT_NAME, port.unguarded, ("units", "firewall")),
     # Before the file names it: at a boot in between there would be none.
     Step("image", pull, ("containers", "disk")),
     Step("volume of the models", make_volume, ("containers", "model_store")),
-    files("compose file", compose.file, VALID),
+    files("compose file", compose.file, VALID, ("compose",)),
     Step("container", run, CHANGING),
-    files("unit", changes.unit, VERIFIED),
+    files("unit", changes.unit, VERIFIED, UNITS),
     enabled("container at every boot", changes.UNIT_NAME, changes.unstarted),
 )

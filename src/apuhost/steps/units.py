@@ -9,6 +9,9 @@ from apuhost.steps import Step, Target, Work, script
 
 CHANGING = ("units", "containers", "firewall", "ollama_api", "model_store")
 
+UNITS = ("units",)
+"""What tells of unit files, of programs that units start, and of units that touch nothing else."""
+
 # systemd-analyze goes by the file's name, and the new file has another one beside the real one.
 # What it only warns of, such as an unknown key, is an error here, in this file alone.
 VERIFIED = """folder=$(mktemp -d)
@@ -31,7 +34,7 @@ systemctl restart -- "$1" || {{ journalctl -u "$1" -b -n 20 --no-pager -o cat >&
 Due = Callable[[Derived, HostFacts], tuple[str, ...]]
 
 
-def enabled(name: str, unit: str, due: Due) -> Step:
+def enabled(name: str, unit: str, due: Due, changing: tuple[str, ...] = CHANGING) -> Step:
     """A step that enables a unit and starts it anew, for what `due` tells from the host's facts."""
 
     def work(target: Target) -> Work:
@@ -41,4 +44,4 @@ def enabled(name: str, unit: str, due: Due) -> Step:
             return
         yield script(ENABLE, unit)
 
-    return Step(name, work, CHANGING)
+    return Step(name, work, changing)

@@ -6,7 +6,7 @@ from apuhost.steps.packages import installed, joined
 
 # Firmware's package source, packages, groups.
 STEPS = (
-    files("package sources", changes.sources),
+    files("package sources", changes.sources, changing=("apt_sources",)),
     installed("Vulkan and GPU firmware", changes.packages, changes.firmware),
     joined("groups of the GPU's users", changes.joining),
 )
