@@ -13,6 +13,8 @@ import pytest
 from apuhost import engines
 from tests.vm.conftest import CHECKOUT, INVENTORY, Lab
 
+pytestmark = pytest.mark.long
+
 OPERATIONS = (
     "admit",
     "kernel | GRUB drop-in",
@@ -50,7 +52,6 @@ def menu_is_whole(lab: Lab) -> None:
     lab.root("grub-script-check /boot/grub/grub.cfg && grep -q '/boot/vmlinuz' /boot/grub/grub.cfg")
 
 
-@pytest.mark.long
 def test_a_run_killed_at_every_operation_then_repeated(bare: Lab) -> None:
     for operation in OPERATIONS:
         for delay_s in (0.0, 1.5):
@@ -72,7 +73,6 @@ def test_power_cut_between_drop_in_and_grub_cfg(bare: Lab) -> None:
     assert bare.wrong() == {}
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("moment", ["before", "after"])
 def test_power_cut_inside_the_rename_of_grub_cfg(bare: Lab, moment: str) -> None:
     """A wrapper of mv holds still around the rename of grub.cfg; the power goes there."""
@@ -98,7 +98,6 @@ def test_power_cut_inside_the_rename_of_grub_cfg(bare: Lab, moment: str) -> None
     assert bare.wrong() == {}
 
 
-@pytest.mark.long
 def test_two_runs_at_once_end_right(bare: Lab) -> None:
     runs = [
         subprocess.Popen(
