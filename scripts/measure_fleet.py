@@ -1,7 +1,8 @@
 """How long the apply step of a deploy takes that changes nothing, on one host and on many.
 
-`python scripts/measure_fleet.py inventories/rehearsal/vm.py` with a host that is deployed already:
-the inventory's first one is every target, under as many names. In each round, in turns:
+`python -m scripts.measure_fleet`, as root: a box over an sshd of this machine, with the role boot,
+is every target, under as many names; it needs openssh-server. With an inventory, its first host is,
+which must be deployed already: `... inventories/rehearsal/vm.py`. In each round, in turns:
 
 - apuhost: pyinfra as `apuhost deploy` starts it;
 - bare pyinfra with as many operations, each a no-op: one file that is there already (pyinfra asks
@@ -22,9 +23,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+
+from tests.support import boot_box
 
 from apuhost import engines, inventory, roles
 from apuhost.inventory import Host
@@ -82,14 +86,15 @@ class Fleet:
 def main() -> None:
     """Measure each number of targets and print the table."""
     asked = _arguments()
-    host, *_ = inventory.load(asked.inventory)
     medians: dict[int, dict[str, float]] = {}
-    for count in asked.targets:
-        with tempfile.TemporaryDirectory() as folder:
-            measured = _measured(_fleet(Path(folder), asked.inventory, host, count))
-            times = _in_turns(measured, asked.rounds)
-        medians[count] = {what: statistics.median(each) for what, each in times.items()}
-        print(f"{count}: {times}")
+    with nullcontext(asked.inventory) if asked.inventory else _box() as path:
+        host, *_ = inventory.load(path)
+        for count in asked.targets:
+            with tempfile.TemporaryDirectory() as folder:
+                measured = _measured(_fleet(Path(folder), path, host, count))
+                times = _in_turns(measured, asked.rounds)
+            medians[count] = {what: statistics.median(each) for what, each in times.items()}
+            print(f"{count}: {times}", flush=True)
     table = _table(medians, asked.rounds)
     print(table)
     if asked.write:
@@ -99,11 +104,21 @@ def main() -> None:
 def _arguments() -> argparse.Namespace:
     first_line, _, _ = (__doc__ or "").partition("\n")
     parser = argparse.ArgumentParser(description=first_line)
-    parser.add_argument("inventory", type=Path)
+    parser.add_argument("inventory", type=Path, nargs="?", help="of a deployed host")
     parser.add_argument("--targets", type=int, nargs="+", default=[1, 10, 50])
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--write", action="store_true", help="the table into docs/fleet.md")
     return parser.parse_args()
+
+
+@contextmanager
+def _box() -> Iterator[Path]:
+    """The inventory of a box of its own, deployed."""
+    with tempfile.TemporaryDirectory() as name, boot_box.bare(Path(name) / "box") as found:
+        site = Path(name) / "box.py"
+        site.write_text(f"hosts = {[('box', {**found.data, 'host_roles': ['boot']})]!r}\n")
+        engines.apply(site, ["box"], print)
+        yield site
 
 
 def _fleet(folder: Path, path: Path, host: Host, count: int) -> Fleet:

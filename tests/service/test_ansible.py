@@ -1,7 +1,6 @@
 """ansible-playbook over a real sshd: what it leaves behind is what pyinfra leaves behind.
 
-The box has systemd in name only: a stand-in remembers which units were enabled and started. So its
-role is boot, which needs nothing else; a virtual machine has them all.
+The box has one role, boot; a virtual machine has them all.
 """
 
 import importlib.util
@@ -17,34 +16,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support import playing
+from tests.support import boot_box, playing
 from tests.support.playing import Played, Site
-from tests.support.sshd import LACKING, Sshd, sshd
+from tests.support.sshd import LACKING, Sshd
 
 from apuhost.probes.boot import REBOOTED_FOR
 from apuhost.roles import CHECKOUT
 from apuhost.steps import Script, StepFailed
 
 pytestmark = pytest.mark.skipif(bool(LACKING), reason="; ".join(LACKING))
-
-# `show`: each unit by its name, enabled and at work where it was told to be; a oneshot is inactive.
-SYSTEMCTL = r"""#!/bin/sh
-verb=$1; shift
-for word; do
-  case "$word" in *.service|*.timer) ;; *) continue ;; esac
-  case "$verb" in
-    enable|restart) : >"/run/units.$word.$verb" ;;
-    show)
-      [ -e "/etc/systemd/system/$word" ] && load=loaded || load=not-found
-      [ -e "/run/units.$word.enable" ] && file=enabled || file=
-      [ -e "/run/units.$word.restart" ] && case "$word" in *.timer) at=active ;; esac
-      [ "/etc/systemd/system/$word" -nt "/run/units.$word.restart" ] && need=yes || need=no
-      printf 'Id=%s\nLoadState=%s\nActiveState=%s\nUnitFileState=%s\nNeedDaemonReload=%s\n\n' \
-        "$word" "$load" "${at:-inactive}" "$file" "$need" ;;
-  esac
-  at=
-done
-"""
 
 ONLY = ("--tags", "boot")
 """Of the other roles, which the box does not have, one test tries the tasks."""
@@ -58,12 +38,7 @@ UNIT = "/etc/systemd/system/apuhost-boot.service"
 @pytest.fixture
 def box(tmp_path: Path) -> Iterator[Sshd]:
     """A bare one."""
-    (tmp_path / "box").mkdir()
-    with sshd(tmp_path / "box") as found:
-        found.sh("mount -t tmpfs none /usr/local && mkdir /usr/local/sbin")
-        program = found.path("/usr/local/sbin/systemctl")
-        program.write_text(SYSTEMCTL)
-        program.chmod(0o755)
+    with boot_box.bare(tmp_path / "box") as found:
         yield found
 
 
