@@ -10,7 +10,8 @@ is every host, under as many names; it and all files are gone at the end. In eac
   already; nothing is judged. A whole test run would take longer;
 - the same with a `ControlPath` in the ssh config, so that testinfra keeps one connection a host.
 
-All hosts are this one machine, so their probes share its processors, which real hosts do not.
+All hosts are this one machine, so their probes share its processors, which real hosts do not. With
+20 hosts a round takes some ten minutes, nearly all of it testinfra's.
 """
 
 import argparse
@@ -55,6 +56,13 @@ StrictModes no
 PidFile none
 MaxStartups 100
 LogLevel ERROR
+SetEnv APT_CONFIG={folder}/apt.conf
+"""
+# A machine made of a container image may be told to keep none, which no host is.
+APT_CACHE = """
+Dir::Cache "{folder}/apt";
+Dir::Cache::pkgcache "pkgcache.bin";
+Dir::Cache::srcpkgcache "srcpkgcache.bin";
 """
 SSH_CONFIG = """
 Host *
@@ -104,7 +112,7 @@ def _arguments() -> argparse.Namespace:
     first_line, _, _ = (__doc__ or "").partition("\n")
     parser = argparse.ArgumentParser(description=first_line)
     parser.add_argument("--hosts", type=int, default=20)
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=3)
     path = f"{os.environ.get('PATH', '')}:/usr/sbin"
     parser.add_argument("--sshd", default=shutil.which("sshd", path=path), help="another one")
     asked = parser.parse_args()
@@ -129,6 +137,8 @@ def _write(lab: Lab, port: int) -> None:
     user = pwd.getpwuid(os.getuid()).pw_name
     filled = {"address": ADDRESS, "folder": lab.folder, "port": port, "user": user}
     (lab.folder / "sshd_config").write_text(SSHD_CONFIG.format(**filled))
+    (lab.folder / "apt").mkdir()
+    (lab.folder / "apt.conf").write_text(APT_CACHE.format(**filled))
     lab.config.write_text(SSH_CONFIG.format(**filled))
     lab.keeping.write_text((SSH_CONFIG + ONE_CONNECTION).format(**filled))
 

@@ -1,6 +1,5 @@
 """What Ansible takes: a task for every step, the same bytes of every template, the inventory."""
 
-import importlib.util
 import json
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any
 import pytest
 import yaml
 from tests.offline.test_roles import TEMPLATES, given
+from tests.support import playing
 from tests.support.hosts import host_facts, settings
 
 from apuhost import evidence, inventory, roles
@@ -123,14 +123,9 @@ def test_ansible_renders_the_same_bytes(role: str, template: Path, by_ansible: R
 
 
 def test_a_diff_that_ansible_shows_has_no_login(by_ansible: Render) -> None:
-    path = roles.folder() / roles.HOST / "action_plugins" / "apuhost.py"
-    spec = importlib.util.spec_from_file_location("apuhost_action", path)
-    assert spec and spec.loader
-    plugin = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(plugin)
     before = "http-proxy=http://admin:horse@proxy\n"
     change = FileChange("/etc/x", before, f"{before}keep=5\n", "changed", operators=True)
-    shown = plugin.difference(change)
+    shown = playing.plugin().difference(change)
     assert "horse" not in json.dumps(shown)
     assert (shown["before_header"], shown["after"].splitlines()[1]) == ("/etc/x", "keep=5")
 

@@ -3,7 +3,6 @@
 The box has one role, boot; a virtual machine has them all.
 """
 
-import importlib.util
 import json
 import os
 import re
@@ -30,7 +29,6 @@ ONLY = ("--tags", "boot")
 """Of the other roles, which the box does not have, one test tries the tasks."""
 
 BOX = {"host_roles": ["boot"], "boot_keep": 5}
-PLUGIN = CHECKOUT / "roles" / "host" / "action_plugins" / "apuhost.py"
 PROGRAM_ON_BOX = "/usr/local/lib/apuhost/boot"
 UNIT = "/etc/systemd/system/apuhost-boot.service"
 
@@ -246,7 +244,7 @@ class Connection:
 
 
 def test_after_a_reboot_tasks_have_a_patient_connection_of_their_own() -> None:
-    action = plugin().ActionModule.__new__(plugin().ActionModule)
+    action = playing.plugin().ActionModule.__new__(playing.plugin().ActionModule)
     action._connection = connection = Connection()
     with action._impatient():
         assert "ServerAliveInterval=5" in connection.options["ssh_extra_args"]
@@ -254,15 +252,7 @@ def test_after_a_reboot_tasks_have_a_patient_connection_of_their_own() -> None:
 
 
 def host_of_a_task(login: str) -> Any:  # noqa: ANN401
-    return plugin().Host(Action(login), "box", {})
-
-
-def plugin() -> Any:  # noqa: ANN401  (it is no module of a package)
-    spec = importlib.util.spec_from_file_location("apuhost_action", PLUGIN)
-    assert spec and spec.loader
-    found = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(found)
-    return found
+    return playing.plugin().Host(Action(login), "box", {})
 
 
 def test_what_a_script_prints_is_told_exactly_behind_a_login_that_greets() -> None:

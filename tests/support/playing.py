@@ -1,5 +1,6 @@
 """ansible-playbook as another site runs it: a repository of its own that names our roles."""
 
+import importlib.util
 import json
 import os
 import re
@@ -8,12 +9,14 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import yaml
 
 from apuhost.roles import CHECKOUT
 from tests.support.sshd import Sshd
 
+PLUGIN = CHECKOUT / "roles" / "host" / "action_plugins" / "apuhost.py"
 PROGRAM = Path(sys.executable).with_name("ansible-playbook")
 
 _RECAP = re.compile(r"^(\S+) +: ok=(\d+) +changed=(\d+) +unreachable=(\d+) +failed=(\d+)", re.M)
@@ -90,3 +93,12 @@ class Site:
         with self.start(*words, **environment) as process:
             said, _ = process.communicate(timeout=600)
         return Played(process.returncode, said)
+
+
+def plugin() -> Any:  # noqa: ANN401  (it is no module of a package)
+    """The action plugin that runs apuhost's steps."""
+    spec = importlib.util.spec_from_file_location("apuhost_action", PLUGIN)
+    assert spec and spec.loader
+    found = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(found)
+    return found
