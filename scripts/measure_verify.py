@@ -56,13 +56,6 @@ StrictModes no
 PidFile none
 MaxStartups 100
 LogLevel ERROR
-SetEnv APT_CONFIG={folder}/apt.conf
-"""
-# A machine made of a container image may be told to keep none, which no host is.
-APT_CACHE = """
-Dir::Cache "{folder}/apt";
-Dir::Cache::pkgcache "pkgcache.bin";
-Dir::Cache::srcpkgcache "srcpkgcache.bin";
 """
 SSH_CONFIG = """
 Host *
@@ -137,8 +130,6 @@ def _write(lab: Lab, port: int) -> None:
     user = pwd.getpwuid(os.getuid()).pw_name
     filled = {"address": ADDRESS, "folder": lab.folder, "port": port, "user": user}
     (lab.folder / "sshd_config").write_text(SSHD_CONFIG.format(**filled))
-    (lab.folder / "apt").mkdir()
-    (lab.folder / "apt.conf").write_text(APT_CACHE.format(**filled))
     lab.config.write_text(SSH_CONFIG.format(**filled))
     lab.keeping.write_text((SSH_CONFIG + ONE_CONNECTION).format(**filled))
 
